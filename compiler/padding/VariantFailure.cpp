@@ -1,13 +1,15 @@
 //===- VariantFailure.cpp - Which sizes a model does have -----------------===//
 //
-// If a model cannot be imported for the largest size, other sizes are tried, so
-// that the error can say what to give: a table of positions ends somewhere, and
-// a traced module may hold numbers of the size that it was exported with.
+// If a model cannot be imported for a size, others are tried, so that the error
+// can say what to give: a table of positions ends somewhere, a window fits into
+// no smaller size, and a traced module may hold numbers of the size that it was
+// exported with.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/padding/Variants.h"
 
+#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -15,6 +17,8 @@ using namespace frit;
 
 /// Numbers of an error's text that are tried as sizes.
 static constexpr size_t kMostTried = 8;
+/// Sizes after the smallest valid one that must be valid, too.
+static constexpr int64_t kMostNeighbors = 8;
 
 /// Returns the numbers in a text.
 static SmallVector<int64_t> numbersIn(StringRef text) {
@@ -31,6 +35,15 @@ static SmallVector<int64_t> numbersIn(StringRef text) {
   return numbers;
 }
 
+/// Returns the range of a symbol's sizes as -fshape takes it.
+static std::string rangeText(const SymbolSizes &symbol, int64_t least,
+                             int64_t most) {
+  std::string text = std::to_string(least) + ".." + std::to_string(most);
+  if (symbol.multiple > 1)
+    text += "/" + std::to_string(symbol.multiple);
+  return text;
+}
+
 bool Variants::imports(size_t index, int64_t size) {
   Sizes sizes = largest();
   sizes[index] = size;
@@ -39,22 +52,23 @@ bool Variants::imports(size_t index, int64_t size) {
 
 bool Variants::explainMost(size_t index, const Mixing &error) {
   const SymbolSizes &symbol = symbols[index];
-  int64_t low = 0, high = servedCount(index) - 1;
-  if (high < 1 || !imports(index, servedSize(index, low)))
+  auto isValid = [&](int64_t number) {
+    return imports(index, servedSize(index, number));
+  };
+  int64_t last = servedCount(index) - 1;
+  if (last < 1 || !isValid(0))
     return false;
-  while (high - low > 1) {
-    int64_t middle = low + (high - low) / 2;
-    (imports(index, servedSize(index, middle)) ? low : high) = middle;
-  }
-  const int64_t least = servedSize(index, 0), most = servedSize(index, low);
+  auto firstInvalid =
+      llvm::partition_point(llvm::seq<int64_t>(1, last), isValid);
+  const int64_t least = servedSize(index, 0),
+                most = servedSize(index, *firstInvalid - 1);
   std::string given;
   if (symbol.isList()) {
     for (int64_t size : symbol.sizes)
       if (size <= most)
         given += (given.empty() ? "" : ",") + std::to_string(size);
   } else if (most > least) {
-    given = std::to_string(least) + ".." + std::to_string(most) +
-            (symbol.multiple > 1 ? "/" + std::to_string(symbol.multiple) : "");
+    given = rangeText(symbol, least, most);
   }
   if (given.empty())
     given = std::to_string(most);
@@ -86,4 +100,64 @@ void Variants::explainFailure(const Mixing &error) {
   for (size_t index = 0; index < symbols.size(); ++index)
     if (explainMost(index, error) || explainTraced(index, error))
       return;
+}
+
+/// Returns the symbol whose size is why the model does not exist for `sizes`:
+/// it does if only that one is the largest.
+size_t Variants::findInvalid(const Sizes &sizes) {
+  for (size_t index = 0; index < symbols.size(); ++index) {
+    Sizes others = sizes;
+    others[index] = symbols[index].sizes.back();
+    if (importQuietly(others))
+      return index;
+  }
+  return 0;
+}
+
+/// Returns the size of a symbol from which on the model exists, if only smaller
+/// ones are invalid, as `invalid` is.
+std::optional<int64_t> Variants::leastValid(size_t index, int64_t invalid) {
+  const SymbolSizes &symbol = symbols[index];
+  const int64_t by = symbol.multiple, most = symbol.sizes.back();
+  auto isInvalid = [&](int64_t number) {
+    return !imports(index, invalid + number * by);
+  };
+  int64_t last = (most - invalid) / by;
+  if (last < 1)
+    return std::nullopt;
+  int64_t valid =
+      *llvm::partition_point(llvm::seq<int64_t>(1, last), isInvalid);
+  if (valid == last)
+    return std::nullopt; // it may have to be as long as another dimension
+  for (int64_t next = valid + 1; next <= std::min(valid + kMostNeighbors, last);
+       ++next)
+    if (isInvalid(next))
+      return std::nullopt;
+  return invalid + valid * by;
+}
+
+/// Reports that the model does not exist for some sizes of a symbol.
+void Variants::reportInvalid(size_t index, const Mixing &mixing,
+                             const Sizes &small) {
+  std::string reason = mixing.reason;
+  std::optional<int64_t> least;
+  if (!symbols[index].isList())
+    least = leastValid(index, small[index]);
+  InFlightDiagnostic error = emitError(mixing.loc);
+  StringRef name = symbols[index].name;
+  error << reason << " (for " << sizesText(small) << ")";
+  if (least) {
+    error << "; larger sizes fit: begin the range there, as -fshape=" << name
+          << "="
+          << rangeText(symbols[index], *least, symbols[index].sizes.back());
+    return;
+  }
+  if (symbols.size() > 1)
+    error << "; if '" << name
+          << "' is always as long as another dimension, give both one name: "
+             "-fshape="
+          << name << "=" << symbols[index ? 0 : symbols.size() - 1].name;
+  if (symbols[index].multiple == 1)
+    error << "; if it is always a multiple of some number, say so, as -fshape="
+          << name << "=32..512/32";
 }

@@ -22,8 +22,6 @@ static constexpr int64_t kMostProofs = 256;
 /// Most sizes that are compared after these, for each variant, to tell long
 /// strides apart.
 static constexpr int64_t kMostProbes = 256;
-/// Sizes after the smallest valid one that must be valid, too.
-static constexpr int64_t kMostNeighbors = 8;
 
 int64_t Variants::servedCount(size_t index) const {
   const SymbolSizes &symbol = symbols[index];
@@ -226,54 +224,6 @@ bool Variants::tellsInputs() const {
         return false;
     }
   return true;
-}
-
-/// Returns the size of a symbol from which on the model exists, if only smaller
-/// ones are invalid, as `invalid` is.
-std::optional<int64_t> Variants::leastValid(size_t index, int64_t invalid) {
-  const SymbolSizes &symbol = symbols[index];
-  Sizes sizes = largest();
-  auto exists = [&](int64_t size) {
-    sizes[index] = size;
-    return size > symbol.sizes.back() || bool(importQuietly(sizes));
-  };
-  int64_t valid = sizes[index];
-  while (valid - invalid > symbol.multiple) {
-    int64_t steps = (valid - invalid) / symbol.multiple;
-    int64_t middle = invalid + steps / 2 * symbol.multiple;
-    (exists(middle) ? valid : invalid) = middle;
-  }
-  if (valid == symbol.sizes.back())
-    return std::nullopt; // it may have to be as long as another dimension
-  for (int64_t next = 1; next <= kMostNeighbors; ++next)
-    if (!exists(valid + next * symbol.multiple))
-      return std::nullopt;
-  return valid;
-}
-
-/// Reports that the model does not exist for some sizes of a symbol.
-void Variants::reportInvalid(size_t index, const Mixing &mixing,
-                             const Sizes &small) {
-  std::string reason = mixing.reason;
-  std::optional<int64_t> least;
-  if (!symbols[index].isList())
-    least = leastValid(index, small[index]);
-  InFlightDiagnostic error = emitError(mixing.loc);
-  StringRef name = symbols[index].name;
-  error << reason << " (for " << sizesText(small) << ")";
-  if (least) {
-    error << "; larger sizes fit: begin the range there, as -fshape=" << name
-          << "=" << *least << ".." << symbols[index].sizes.back();
-    return;
-  }
-  if (symbols.size() > 1)
-    error << "; if '" << name
-          << "' is always as long as another dimension, give both one name: "
-             "-fshape="
-          << name << "=" << symbols[index ? 0 : symbols.size() - 1].name;
-  if (symbols[index].multiple == 1)
-    error << "; if it is always a multiple of some number, say so, as -fshape="
-          << name << "=32..512/32";
 }
 
 /// Handles a symbol that cannot be padded: every size needs a variant. Listed

@@ -132,18 +132,6 @@ OwningOpRef<ModuleOp> Variants::importQuietly(const Sizes &sizes,
   return module;
 }
 
-/// Returns the symbol whose size is why the model does not exist for `sizes`:
-/// it does if only that one is the largest.
-size_t Variants::findInvalid(const Sizes &sizes) {
-  for (size_t index = 0; index < symbols.size(); ++index) {
-    Sizes others = sizes;
-    others[index] = symbols[index].sizes.back();
-    if (importQuietly(others))
-      return index;
-  }
-  return 0;
-}
-
 bool Variants::importVariants() {
   std::vector<Sizes> lists;
   for (const SymbolSizes &symbol : symbols)

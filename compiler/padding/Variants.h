@@ -66,9 +66,6 @@ private:
   bool proveJoins();
   bool proveTogether();
   bool makeExact(size_t index, const Mixing &mixing, const Sizes &small);
-  size_t findInvalid(const Sizes &sizes);
-  std::optional<int64_t> leastValid(size_t index, int64_t invalid);
-  void reportInvalid(size_t index, const Mixing &mixing, const Sizes &small);
   int64_t leastServed(size_t index, int64_t size) const;
   std::map<Sizes, std::vector<Sizes>>
   chooseProofs(const std::vector<bool> &varies) const;
@@ -86,6 +83,9 @@ private:
   bool explainMost(size_t index, const Mixing &error);
   bool explainTraced(size_t index, const Mixing &error);
   void explainFailure(const Mixing &error);
+  size_t findInvalid(const Sizes &sizes);
+  std::optional<int64_t> leastValid(size_t index, int64_t invalid);
+  void reportInvalid(size_t index, const Mixing &mixing, const Sizes &small);
   mlir::OwningOpRef<mlir::ModuleOp> importQuietly(const Sizes &sizes,
                                                   Mixing *failure = nullptr);
   void record(const Sizes &sizes, mlir::ModuleOp module);
