@@ -19,6 +19,8 @@ for name in ("HOME", "CUDA_HOME", "FRIT_NVRTC"):
         config.environment[name] = os.environ[name]
 config.environment["VIRTUAL_ENV"] = config.virtual_env
 config.environment["PYTHONPATH"] = os.path.join(config.build_dir, "python")
+# emulate.py compiles the skeletons' headers there, once for all tests.
+config.environment["FRIT_EMULATOR_HEADERS"] = os.path.join(config.build_dir, "emulator/headers")
 
 config.substitutions += [
     ("%python", config.python),

@@ -27,11 +27,9 @@ def must(what, folder, *command):
 
 def make_kernels(folders, library, settings, level):
     """Compiles the kernels of the artifacts in `folders` to one library."""
-    cxx = shutil.which("clang++") or "g++"
     must("kernels do not compile", library.parent, EMULATE,
          *(folder / "model.so" for folder in folders), "-o", library,
-         f"--level={level}", f"--cxx={cxx}",
-         f"--headers={settings['headers']}{level}")
+         f"--level={level}", f"--headers={settings['headers']}")
 
 
 def is_long(record):

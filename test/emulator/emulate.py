@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles emitted CUDA text for the host, under the emulator.
 
-Usage: emulate.py KERNELS... -o kernels.so [--cxx=g++] [--level=1]
+Usage: emulate.py KERNELS... -o kernels.so [--cxx=clang++] [--level=0]
                   [--headers=FOLDER] [--arch=90]
 
 KERNELS are files of CUDA text, or artifacts that fritc compiled with
@@ -16,10 +16,11 @@ tensor map (tensor_map.h). emu_failures() counts the launches' faults (a deadloc
 whose messages go to the standard error, and emu_set_seed(seed) chooses the
 order in which threads run.
 
-Most of the time goes into the skeletons' headers: with --headers they are
-compiled once, into FOLDER, for all calls that name it. What is left is shared
-by the files of one call. For kernels that run for moments clang++ and --level=0
-take less than half of the time.
+Most of the time goes into the skeletons' headers: with --headers, or the
+variable FRIT_EMULATOR_HEADERS, they are compiled once, into FOLDER, for all calls
+that name it and compile alike. What is left is shared by the files of one call. To
+compile takes half as long with clang++ and --level=0 as with g++; kernels that run for
+more than moments are worth --level=1.
 """
 
 import argparse
@@ -27,6 +28,7 @@ import contextlib
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -90,11 +92,18 @@ def translation_unit(texts):
     return "".join(parts)
 
 
+def alike(args):
+    """A name that calls have in common if they can use one precompiled header."""
+    program = pathlib.Path(shutil.which(args.cxx) or args.cxx).resolve()
+    changed = program.stat().st_mtime_ns if program.exists() else 0
+    return f"{program.parent.parent.name}-{program.name}-{changed}-O{args.level}-{args.arch}"
+
+
 def precompile(folder, compiler):
     """Precompiles all headers of the skeletons as one."""
     header = folder / "skeletons.h"
     ready = folder / "skeletons.h.gch"
-    sources = [*HEADERS, *HERE.glob("*.h")]
+    sources = [*HEADERS, *HERE.glob("*.h"), *RUNTIME.rglob("*.h")]
     newest = max(source.stat().st_mtime for source in sources)
     if ready.exists() and ready.stat().st_mtime > newest:
         return header
@@ -134,14 +143,17 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("kernels", type=pathlib.Path, nargs="+")
     parser.add_argument("-o", dest="output", required=True)
-    parser.add_argument("--cxx", default=os.environ.get("CXX", "g++"))
-    parser.add_argument("--level", default="1", help="of optimisation")
+    parser.add_argument("--cxx", default=os.environ.get("CXX") or shutil.which("clang++") or "g++")
+    parser.add_argument("--level", default="0", help="of optimisation")
     parser.add_argument("--arch", default="90", help="the compute capability, times 10")
-    parser.add_argument("--headers", type=pathlib.Path, metavar="FOLDER")
+    parser.add_argument("--headers", type=pathlib.Path, metavar="FOLDER",
+                        default=os.environ.get("FRIT_EMULATOR_HEADERS"))
     args = parser.parse_args()
     compiler = [args.cxx, f"-O{args.level}", f"-DFRIT_EMULATE={args.arch}", *FLAGS]
     with tempfile.TemporaryDirectory() as folder:
-        headers = args.headers.resolve() if args.headers else folder
+        headers = folder
+        if args.headers:
+            headers = args.headers.resolve() / alike(args)
         first = "frit/base.cuh"
         if args.headers:
             headers.mkdir(parents=True, exist_ok=True)

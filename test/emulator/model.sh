@@ -8,8 +8,9 @@ shift 4
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 arch=${FRIT_EMULATED_ARCH:-sm_90a}
+export FRIT_NVRTC=$bin/../lib/libemulated_nvrtc.so
+export FRIT_EMULATOR_HEADERS=${FRIT_EMULATOR_HEADERS:-$bin/../emulator/headers}
 "$bin/fritc" "$model" -march=x86-64,"$arch" "$@" -o "$work/model.so"
-"$bin/fritc" -S "$model" -march="$arch" "$@" -o "$work/model.cu"
-"$python" "$here/emulate.py" "$work/model.cu" -o "$work/kernels.so" \
+"$python" "$here/emulate.py" "$work/model.so" -o "$work/kernels.so" \
   --arch="${arch//[!0-9]/}"
 "$bin/emulate_run" "$work/model.so" "$work/kernels.so" --rtol="$tolerance"

@@ -2,7 +2,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -103,8 +102,7 @@ def emulate(texts: list[Path], library: Path, args) -> None:
     call("emulate.py", sys.executable,
          HERE.parent / "emulator" / "emulate.py",
          *texts, "-o", library,
-         "--level=0", f"--headers={args.headers}",
-         f"--cxx={shutil.which('clang++') or 'g++'}")
+         "--level=0", f"--headers={args.headers}")
 
 
 def save_inputs(case: Case, work: Path) -> list[str]:

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 
 import folders
+from emulated import compile_kernels
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 import parts  # noqa: E402
 
-EMULATOR = Path(__file__).resolve().parents[1] / "emulator"
 CONTEXT, PROMPT, STEPS = 1024, 150, 3
 #: Sequences, and tokens of a chunk of prefill.
 ALONE = (1, 150)
@@ -28,14 +28,10 @@ class Emulated:
     """A model's functions, emulated over one state."""
 
     def __init__(self, folder, name, options):
-        self.model, self.text, self.kernels, self.state, self.before = (
+        self.model, self.kernels, self.state, self.before = (
             folder.with_name(f"{name}{end}")
-            for end in (".so", ".cu", ".kernels.so", ".npz", "-before.npz"))
-        for target, output in (("-march=sm_90a", ["-S", "-o", self.text]),
-                               ("-march=x86-64,sm_90a", ["-o", self.model])):
-            subprocess.run(["fritc", f"{folder}/", target, *options, *output], **QUIET)
-        subprocess.run([sys.executable, EMULATOR / "emulate.py", self.text, "-o", self.kernels,
-                        f"--headers={folder.parent / 'headers'}"], **QUIET)
+            for end in (".so", ".kernels.so", ".npz", "-before.npz"))
+        compile_kernels(f"{folder}/", options, self.model, self.kernels)
 
     def __call__(self, function, **inputs):
         arguments = ["emulate_run", self.model, self.kernels, f"--function={function}",

@@ -10,7 +10,6 @@ all keys.
 """
 import os
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -210,8 +209,7 @@ def main(work, library, emulate):
         run("fritc", work / "m.onnx", "-march=sm_90a", "-o", work / "cuda.so",
             *flags, env=os.environ | {"FRIT_NVRTC": str(library)})
         run(sys.executable, emulate, work / "cuda.so", "-o",
-            work / "kernels.so", "--level=0", f"--headers={work}/headers",
-            f"--cxx={shutil.which('clang++') or 'g++'}")
+            work / "kernels.so", "--level=0")
         run("emulate_run", work / "cuda.so", work / "kernels.so", "--seeds=1",
             *inputs, f"--output={work}/cuda.npz")
         compare(" ".join(["cuda", *flags]), np.load(work / "cuda.npz"), m.want,
