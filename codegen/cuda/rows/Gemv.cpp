@@ -16,6 +16,9 @@ static constexpr int64_t kGemvThreads = 256, kGemvWarps = kGemvThreads / 32;
 static constexpr int64_t kWarpColumns = 4;
 /// Warps per SM whose loads hide the latency of memory.
 static constexpr int64_t kBusyWarps = 16;
+/// Bytes per microsecond that a block of 512 threads reads on an H200 if it has
+/// an SM to itself.
+static constexpr double kBesideRate = 38e3;
 
 /// Elements of B in a load of 16 bytes.
 static int64_t widthOf(const nn::GemmInfo &info) {
@@ -53,19 +56,23 @@ static GemvAttr chooseGemv(const nn::GemmInfo &info, const Machine &machine) {
     int64_t columns = 32 * width;
     while (columns > 2 * width && ceilDiv(info.n, columns) < 2 * sms)
       columns /= 2;
-    return GemvAttr::get(context, columns, /*split=*/1, kGemvThreads);
+    return GemvAttr::get(context, columns, /*split=*/1, kGemvThreads,
+                         /*blocks=*/0);
   }
   int64_t mine = kWarpColumns, steps = ceilDiv(info.k, 32 * width), split = 1;
   while (split < kGemvWarps && 2 * split <= steps &&
          ceilDiv(info.n, mine) * split < kBusyWarps * sms)
     split *= 2;
-  return GemvAttr::get(context, mine * kGemvWarps / split, split, kGemvThreads);
+  return GemvAttr::get(context, mine * kGemvWarps / split, split, kGemvThreads,
+                       /*blocks=*/0);
 }
 
 LogicalResult
 GemvAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
-                 int64_t columns, int64_t split, int64_t threads) {
+                 int64_t columns, int64_t split, int64_t threads,
+                 int64_t blocks) {
   if (failed(requireBlock(emitError, threads)) ||
+      failed(requireRanges(emitError, {{"blocks", blocks, 0, kMostBlocks}})) ||
       failed(require(emitError, isPowerOf2UpTo(split, threads / 32), "split",
                      "a power of 2 up to the number of warps")))
     return failure();
@@ -80,8 +87,15 @@ static nn::Legality checkSchedule(const nn::GemmInfo &info, GemvAttr schedule) {
   if (!info.transposeB) {
     if (columns < width || columns > 32 * width || split != 1)
       return nn::Mismatch("a row of a block is no part of a warp's loads");
+    if (schedule.getBlocks())
+      return nn::Mismatch("only columns of a transposed matrix take turns");
     return std::nullopt;
   }
+  if (schedule.getBlocks() && split != 1)
+    return nn::Mismatch("warps that share k take no turns");
+  if (nn::Legality why =
+          checkBlocks(schedule.getBlocks(), ceilDiv(info.n, columns)))
+    return why;
   int64_t groups = warps / split;
   if (warps % split || columns % groups ||
       columns / groups * int64_t(llvm::PowerOf2Ceil(info.m)) > 32)
@@ -116,9 +130,19 @@ class Gemv : public SkeletonOf<GemvAttr, nn::GemmInfo> {
   }
 
   /// The time to read the matrix.
-  std::optional<nn::StepCost> costOf(Problem &problem, GemvAttr,
+  std::optional<nn::StepCost> costOf(Problem &problem, GemvAttr schedule,
                                      const Machine &machine) const override {
-    return costOfMemory(problem.fusion(), /*perThread=*/1, machine.arch);
+    nn::StepCost cost =
+        costOfMemory(problem.fusion(), /*perThread=*/1, machine.arch);
+    if (int64_t blocks = schedule.getBlocks()) {
+      const nn::Match<nn::GemmInfo> &info = problem.gemm();
+      double bytes =
+          double(info->n * info->k * storageBytes(elementType(info->b)));
+      cost.microseconds =
+          std::max(cost.microseconds, bytes / (double(blocks) * kBesideRate));
+      cost.occupancy = double(blocks) / double(machine.arch.sms);
+    }
+    return cost;
   }
 
   nn::Match<nn::GemmInfo> fit(Problem &problem, GemvAttr schedule,
@@ -144,6 +168,9 @@ class Gemv : public SkeletonOf<GemvAttr, nn::GemmInfo> {
                               {"split", schedule.getSplit()},
                               {"threads", schedule.getThreads()}});
     text.addConstants("bool", {{"early", text.isConstant(info.b)}});
+    int64_t blocks = schedule.getBlocks();
+    if (blocks)
+      text.addConstants("bool", {{"inTurns", true}});
     KernelText kernel;
     kernel.header = "gemv";
     std::string call = "frit::gemv<" + text.problem() + ">(" +
@@ -152,10 +179,13 @@ class Gemv : public SkeletonOf<GemvAttr, nn::GemmInfo> {
                        text.parameter(info.epilogue.residual()) + ", y0);\n";
     KernelFrame frame = {.threads = schedule.getThreads(),
                          .wait = PdlWait::inSkeleton};
+    // Kernels after this one start when it ends: until then they would occupy
+    // the SMs of those that run beside it.
+    std::string start = blocks ? "" : startText(lowered);
     kernel.source =
-        text.definition() +
-        kernelFunction(name, lowered, frame, startText(lowered) + call);
-    kernel.grid[0] = ceilDiv(info.n, schedule.getColumns());
+        text.definition() + kernelFunction(name, lowered, frame, start + call);
+    kernel.grid[0] =
+        launchBlocks(blocks, ceilDiv(info.n, schedule.getColumns()));
     kernel.block[0] = schedule.getThreads();
     return kernel;
   }

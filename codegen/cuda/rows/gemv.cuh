@@ -10,8 +10,10 @@
 //   static constexpr int threads;  // of a block
 //   static constexpr bool early;   // no kernel before this one writes B
 //
-// The grid is ceil(n / columns). Rows of B begin at multiples of 16 bytes, and
-// those of A do if B is transposed. There are up to 8 rows.
+// The grid is ceil(n / columns), or less if P has a member `inTurns`, B is
+// transposed and split is 1: then each block computes columns several times.
+// Rows of B begin at multiples of 16 bytes, and those of A do if B is
+// transposed. There are up to 8 rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,79 +84,93 @@ gemvTransposed(const typename P::A *a, const typename P::B *b,
                 sums <= 32 && (sums & (sums - 1)) == 0);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int part = warp % P::split, group = warp / P::split;
-  const int64_t first = int64_t(blockIdx.x) * P::columns + group * mine;
+  int64_t first = int64_t(blockIdx.x) * P::columns + group * mine;
+  constexpr bool inTurns = requires { P::inTurns; };
+  static_assert(!inTurns || P::split == 1);
 
   Piece pieces[mine];
   auto isInside = [&](int64_t k) { return P::k % step == 0 || k < P::k; };
-  auto fetch = [&](int64_t k) {
+  auto fetch = [&](int64_t from, int64_t k) {
     if (!isInside(k))
       return;
 #pragma unroll
     for (int c = 0; c < mine; ++c) {
-      int64_t col = first + c < P::n ? first + c : P::n - 1;
+      bool isInside = (inTurns && P::n % mine == 0) || from + c < P::n;
+      int64_t col = isInside ? from + c : P::n - 1;
       pieces[c] = loadOnce(b + col * P::ldb + k);
     }
   };
   int64_t k = part * step + lane * width;
   if constexpr (P::early) {
     if (k < P::k)
-      fetch(k);
+      fetch(first, k);
     pdlWait();
   } else {
     pdlWait();
     if (k < P::k)
-      fetch(k);
+      fetch(first, k);
   }
-  Acc acc[sums];
+  auto compute = [&](int64_t after) {
+    Acc acc[sums];
 #pragma unroll
-  for (int i = 0; i < sums; ++i)
-    acc[i] = 0;
-  // A whole warp goes round as often as its first lane.
-  for (int64_t at = k; at - lane * width < P::k; at += P::split * step) {
-    Piece now[mine];
-#pragma unroll
-    for (int c = 0; c < mine; ++c)
-      now[c] = pieces[c];
-    int64_t next = at + P::split * step;
-    if (next < P::k)
-      fetch(next);
-    if (!isInside(at))
-      continue;
-#pragma unroll
-    for (int m = 0; m < P::m; ++m) {
-      Acc x[width];
-      loadVector(x, a + m * P::lda + at);
+    for (int i = 0; i < sums; ++i)
+      acc[i] = 0;
+    // A whole warp goes round as often as its first lane.
+    for (int64_t at = k; at - lane * width < P::k; at += P::split * step) {
+      Piece now[mine];
 #pragma unroll
       for (int c = 0; c < mine; ++c)
+        now[c] = pieces[c];
+      int64_t next = at + P::split * step;
+      if (next < P::k)
+        fetch(first, next);
+      else if (inTurns && next - lane * width >= P::k && after < P::n)
+        fetch(after, k);
+      if (!isInside(at))
+        continue;
 #pragma unroll
-        for (int i = 0; i < width; ++i)
-          acc[m * mine + c] += x[i] * Acc(load(now[c].at[i]));
+      for (int m = 0; m < P::m; ++m) {
+        Acc x[width];
+        loadVector(x, a + m * P::lda + at);
+#pragma unroll
+        for (int c = 0; c < mine; ++c)
+#pragma unroll
+          for (int i = 0; i < width; ++i)
+            acc[m * mine + c] += x[i] * Acc(load(now[c].at[i]));
+      }
     }
-  }
-  Acc sum = sumLanes(acc);
-  constexpr int lanesEach = 32 / sums;
-  const int index = lane / lanesEach;
-  auto finish = [&](Acc total, int i, int64_t from) {
-    int64_t col = from + i % mine;
-    if (i / mine < P::m && col < P::n)
-      finishGemv<P>(total, bias, r, d, i / mine, col);
+    Acc sum = sumLanes(acc);
+    constexpr int lanesEach = 32 / sums;
+    const int index = lane / lanesEach;
+    auto finish = [&](Acc total, int i, int64_t from) {
+      int64_t col = from + i % mine;
+      if (i / mine < P::m && col < P::n)
+        finishGemv<P>(total, bias, r, d, i / mine, col);
+    };
+    if constexpr (P::split == 1) {
+      if (lane % lanesEach == 0)
+        finish(sum, index, first);
+    } else {
+      __shared__ Acc parts[warps][sums];
+      if (lane % lanesEach == 0)
+        parts[warp][index] = sum;
+      __syncthreads();
+      for (int i = threadIdx.x; i < groups * sums; i += P::threads) {
+        Acc total = 0;
+#pragma unroll
+        for (int p = 0; p < P::split; ++p)
+          total += parts[i / sums * P::split + p][i % sums];
+        finish(total, i % sums,
+               int64_t(blockIdx.x) * P::columns + i / sums * mine);
+      }
+    }
   };
-  if constexpr (P::split == 1) {
-    if (lane % lanesEach == 0)
-      finish(sum, index, first);
+  if constexpr (inTurns) {
+    // The next columns' first piece is copied while these are added up.
+    for (; first < P::n; first += int64_t(gridDim.x) * P::columns)
+      compute(first + int64_t(gridDim.x) * P::columns);
   } else {
-    __shared__ Acc parts[warps][sums];
-    if (lane % lanesEach == 0)
-      parts[warp][index] = sum;
-    __syncthreads();
-    for (int i = threadIdx.x; i < groups * sums; i += P::threads) {
-      Acc total = 0;
-#pragma unroll
-      for (int p = 0; p < P::split; ++p)
-        total += parts[i / sums * P::split + p][i % sums];
-      finish(total, i % sums,
-             int64_t(blockIdx.x) * P::columns + i / sums * mine);
-    }
+    compute(P::n);
   }
 }
 

@@ -68,3 +68,21 @@ func.func @others(%x: tensor<5x512xf16>, %w: tensor<64x512xf16>, %y: tensor<1x51
   }
   return
 }
+
+// -----
+
+// A few blocks, beside which other kernels run, take turns on all columns. The
+// next kernel starts when they end.
+// CHECK: // k0 #cuda.gemv<columns = 128, threads = 512, blocks = 22> grid 22x1x1 block 512
+// CHECK: static constexpr bool inTurns = true;
+// CHECK: void __launch_bounds__(512)
+// CHECK-NOT: pdlTrigger
+// CHECK: frit::gemv<k0_problem>
+func.func @beside(%x: tensor<2x512xf16>, %w: tensor<8192x512xf16>) {
+  %0 = nn.fusion(%x, %w) schedule(#cuda.gemv<columns = 128, threads = 512, blocks = 22>) : (tensor<2x512xf16>, tensor<8192x512xf16>) -> tensor<2x8192xf16> {
+  ^bb0(%a: tensor<2x512xf16>, %b: tensor<8192x512xf16>):
+    %1 = nn.matmul %a, %b {transpose_b} : (tensor<2x512xf16>, tensor<8192x512xf16>) -> tensor<2x8192xf16>
+    nn.yield %1 : tensor<2x8192xf16>
+  }
+  return
+}

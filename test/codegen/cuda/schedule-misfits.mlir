@@ -55,6 +55,30 @@ func.func @gemv_columns(%x: tensor<64x4xf32>, %y: tensor<64x64xf32>) {
 
 // -----
 
+func.func @gemv_turns_plain(%x: tensor<2x64xf16>, %y: tensor<64x4096xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: only columns of a transposed matrix take turns (schedule #cuda.}}
+  %0 = nn.fusion(%x, %y) schedule(#cuda.gemv<columns = 128, threads = 256, blocks = 2>) : (tensor<2x64xf16>, tensor<64x4096xf16>) -> tensor<2x4096xf16> {
+  ^bb0(%x_: tensor<2x64xf16>, %y_: tensor<64x4096xf16>):
+    %m = nn.matmul %x_, %y_ : (tensor<2x64xf16>, tensor<64x4096xf16>) -> tensor<2x4096xf16>
+    nn.yield %m : tensor<2x4096xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @gemv_turns_split(%x: tensor<2x512xf16>, %y: tensor<4096x512xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: warps that share k take no turns (schedule #cuda.}}
+  %0 = nn.fusion(%x, %y) schedule(#cuda.gemv<columns = 16, split = 2, threads = 256, blocks = 2>) : (tensor<2x512xf16>, tensor<4096x512xf16>) -> tensor<2x4096xf16> {
+  ^bb0(%x_: tensor<2x512xf16>, %y_: tensor<4096x512xf16>):
+    %m = nn.matmul %x_, %y_ {transpose_b} : (tensor<2x512xf16>, tensor<4096x512xf16>) -> tensor<2x4096xf16>
+    nn.yield %m : tensor<2x4096xf16>
+  }
+  return
+}
+
+// -----
+
 func.func @no_fallback(%x: tensor<64x64xf16>, %y: tensor<64x64xf16>) {
   // expected-error@+1 {{has no CUDA kernel: only a library computes it (schedule #cuda.}}
   %0 = nn.fusion(%x, %y) schedule(#cuda.cublas_gemm<>) : (tensor<64x64xf16>, tensor<64x64xf16>) -> tensor<64x64xf16> {

@@ -21,6 +21,11 @@ struct Problem {
   static constexpr bool early = true;
 };
 
+/// Whose columns few blocks compute in turns.
+template <class P> struct Turns : P {
+  static constexpr bool inTurns = true;
+};
+
 template <class P>
 __global__ void __launch_bounds__(P::threads)
     plain(const typename P::A *a, const typename P::B *b, typename P::D *d) {
@@ -61,6 +66,8 @@ template __global__ void plain<OutputPlain>(const frit::bf16 *,
 using namespace harness;
 
 template <class P> static dim3 gridOf() {
+  if constexpr (requires { P::inTurns; })
+    return dim3(22);
   return dim3((P::n + P::columns - 1) / P::columns);
 }
 
@@ -107,6 +114,12 @@ static void checks() {
   check<Problem<float, 1, 5, 4, true, 1, 8>>(false);
   check<Problem<float, 5, 33, 260, true, 8, 4>>(true);
   check<Problem<float, 8, 40, 516, true, 4, 8>>(false);
+  // Few blocks: one or several turns, some without the last one; partial steps
+  // and columns.
+  check<Turns<Problem<f16, 2, 6272, 296, true, 128, 1, 512, 8>>>(true);
+  check<Turns<Problem<f16, 3, 1500, 512, true, 32>>>(true);
+  check<Turns<Problem<float, 1, 703, 132, true, 16, 1, 128, 4>>>(false);
+  check<Turns<Problem<bf16, 4, 90, 1032, true, 16, 1, 64>>>(true);
   // Along n: parts of a warp's columns, more rows than threads read.
   check<Problem<bf16, 1, 64, 512, false, 64>>(true);
   check<Problem<f16, 3, 40, 77, false, 16, 1, 64, 8>>(false);
@@ -146,6 +159,9 @@ static void benches() {
   benchOne<Problem<bf16, 1, 4096, 14336, true, 4, 8>>("gemv 1x4096x14336");
   benchOne<Problem<bf16, 4, 14336, 4096, true, 32>>("gemv 4x14336x4096");
   benchOne<Down4>("gemv 4x2048x8192");
+  benchOne<Problem<f16, 2, 27648, 1152, true, 32>>("gemv 2x27648x1152");
+  benchOne<Turns<Problem<f16, 2, 27648, 1152, true, 128, 1, 512>>>(
+      "gemv 2x27648x1152, 22 blocks");
   benchOne<OutputPlain>("gemv 1x2048x2048, along n");
   benchOne<LargePlain>("gemv 1x14336x4096, along n");
   benchOne<Problem<bf16, 4, 14336, 4096, false, 64>>(
