@@ -178,6 +178,10 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   if (options.fuse)
     passes.addPass(createShareKernels());
   passes.addPass(createSchedule(target));
+  // Products that only read weights, long before others need them, leave most
+  // of the device to kernels beside them.
+  if (options.fork && !training)
+    passes.addPass(createRunBeside(target));
   // A sampler runs the kernels of its step several times.
   if (!entry.sampler.empty())
     passes.addPass(createRepeatSteps());

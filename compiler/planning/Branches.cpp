@@ -25,7 +25,10 @@ class Assignment {
 public:
   Assignment(ArrayRef<Job> jobs, unsigned most, const nn::BranchCosts &costs)
       : jobs(jobs), most(most), costs(costs), ends(jobs.size()),
-        before(jobs.size(), llvm::BitVector(jobs.size())) {}
+        before(jobs.size(), llvm::BitVector(jobs.size())) {
+    if (llvm::any_of(jobs, [](const Job &job) { return job.isBeside; }))
+      this->most = most - 1;
+  }
 
   std::vector<SmallVector<size_t, 4>> run() {
     std::vector<SmallVector<size_t, 4>> follows;
@@ -45,23 +48,23 @@ private:
   }
 
   SmallVector<size_t, 4> add(size_t job) {
-    size_t branch = 0;
+    bool isBeside = jobs[job].isBeside;
+    SmallVector<size_t> &own = isBeside ? besides : lasts;
+    size_t branch = 0, mostOwn = isBeside ? 1 : most;
     double start = 0;
-    for (auto [i, last] : llvm::enumerate(lasts))
+    for (auto [i, last] : llvm::enumerate(own))
       if (double here = startAfter(job, last); i == 0 || here < start)
         std::tie(branch, start) = std::pair(i, here);
-    if (lasts.empty()) {
-      lasts.push_back(job);
-    } else if (double alone = startAfter(job, {});
-               lasts.size() < most && alone < start) {
-      branch = lasts.size();
-      start = alone;
-      lasts.push_back(job);
+    if (double alone = startAfter(job, {});
+        own.size() < mostOwn && (own.empty() || alone < start)) {
+      branch = own.size();
+      start = lasts.empty() && besides.empty() ? 0 : alone;
+      own.push_back(job);
     }
     SmallVector<size_t, 4> follows(jobs[job].after);
-    if (lasts[branch] != job)
-      follows.push_back(lasts[branch]);
-    lasts[branch] = job;
+    if (own[branch] != job)
+      follows.push_back(own[branch]);
+    own[branch] = job;
     ends[job] = start + jobs[job].cost.microseconds;
     return reduced(job, follows);
   }
@@ -81,11 +84,12 @@ private:
   }
 
   ArrayRef<Job> jobs;
-  unsigned most;
+  unsigned most; ///< branches of those that fill the device
   const nn::BranchCosts &costs;
   std::vector<double> ends;
   std::vector<llvm::BitVector> before; ///< all predecessors of each job
   SmallVector<size_t> lasts;           ///< last job of each branch
+  SmallVector<size_t> besides;         ///< of the one beside them, if any
 };
 
 /// Simulates the jobs on one GPU.

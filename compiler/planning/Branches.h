@@ -14,6 +14,8 @@ namespace frit::planning {
 struct Job {
   nn::StepCost cost;
   llvm::SmallVector<size_t, 4> after;
+  /// Whether it leaves room to other jobs, but not to another of its kind.
+  bool isBeside = false;
 };
 
 /// A partial order of a region's jobs. `follows` lists the direct predecessors
@@ -25,7 +27,8 @@ struct Branches {
 };
 
 /// Assigns every job to one of at most `most` branches: the one on which it
-/// starts first, after the jobs already there.
+/// starts first, after the jobs already there. Those that leave room to others
+/// share a branch, one of the `most`.
 Branches branchOut(llvm::ArrayRef<Job> jobs, unsigned most,
                    const nn::BranchCosts &costs);
 

@@ -21,6 +21,7 @@
 #include "compiler/planning/Branches.h"
 #include "compiler/planning/Passes.h"
 #include "compiler/planning/StepOrder.h"
+#include "dialects/nn/rewrites/RunBeside.h"
 #include "frit/artifact.h"
 
 #include "mlir/IR/Remarks.h"
@@ -65,6 +66,7 @@ public:
         symbols(list->getParentOp()) {}
 
   void run() {
+    hasBeside = llvm::any_of(steps, [&](Operation *s) { return isBeside(s); });
     limit = kMostGrowth * uses.lowerBound(StepOrder(list));
     Region known;
     for (auto [place, step] : llvm::enumerate(steps)) {
@@ -89,10 +91,22 @@ private:
       return std::nullopt;
     auto [it, isNew] = known.try_emplace(launch.getKernelAttr().getAttr());
     if (isNew) {
-      auto kernel = symbols.lookup<plan::KernelOp>(it->first.getValue());
-      it->second = target.cost(cast<nn::FusionOp>(kernel.getFusion()));
+      nn::FusionOp fusion = fusionOf(launch);
+      if (hasBeside || !isa<nn::AttentionOp>(fusion.getAnchor()))
+        it->second = target.cost(fusion);
     }
     return it->second;
+  }
+
+  nn::FusionOp fusionOf(plan::LaunchOp launch) const {
+    StringRef name = launch.getKernelAttr().getValue();
+    return cast<nn::FusionOp>(symbols.lookup<plan::KernelOp>(name).getFusion());
+  }
+
+  /// Returns whether a step is a kernel that leaves room to others.
+  bool isBeside(Operation *step) const {
+    auto launch = dyn_cast<plan::LaunchOp>(step);
+    return launch && fusionOf(launch)->hasAttr(nn::kBesideAttr);
   }
 
   /// Forks the regions between dividing steps, which every other step of
@@ -143,16 +157,25 @@ private:
       return;
     }
     SmallVector<Job> jobs;
+    double most = limit;
+    bool sharing = false;
     for (size_t i = 0; i < count; ++i) {
+      Operation *step = steps[region.first + i];
       Job &job = jobs.emplace_back();
       job.cost = region.costs[i];
+      job.isBeside = isBeside(step);
+      sharing |= job.isBeside;
+      // It is in nobody's way if it runs early, so its results wait longer.
+      if (job.isBeside)
+        for (Value written : plan::writesOf(step))
+          most += double(plan::byteSize(written.getType()));
       for (size_t other : needs[region.first + i])
         if (other >= region.first)
           job.after.push_back(other - region.first);
     }
     SmallVector<Branches> choices;
-    for (unsigned most = 2; most <= kMostBranches; ++most)
-      choices.push_back(branchOut(jobs, most, costs));
+    for (unsigned count = 2; count <= kMostBranches; ++count)
+      choices.push_back(branchOut(jobs, count, costs));
     llvm::stable_sort(choices, [](const Branches &a, const Branches &b) {
       return a.microseconds < b.microseconds;
     });
@@ -162,9 +185,10 @@ private:
         break;
       std::vector<plan::Follows> chained = follows;
       apply(region.first, branches);
-      uint64_t bytes = uses.peakBetween(
-          StepOrder(steps, follows, region.first, count), region.first, count);
-      if (bytes <= limit) {
+      uint64_t bytes =
+          uses.peakBetween(StepOrder(steps, follows, region.first, count),
+                           region.first, count, sharing);
+      if (double(bytes) <= most) {
         remark::passed(steps[region.first]->getLoc(),
                        remark::RemarkOpts::name("Forked").category("fork"))
             << remark::add("{0} steps from here on take {1:F1} us concurrently "
@@ -178,7 +202,7 @@ private:
           << remark::add("{0} concurrent steps would gain {1:F1} us but "
                          "need {2} live bytes, more than {3}",
                          count, chain - branches.microseconds, bytes,
-                         uint64_t(limit));
+                         uint64_t(most));
     }
   }
 
@@ -217,6 +241,9 @@ private:
   std::vector<plan::Follows> follows;
   ArenaUses uses;
   double limit = 0;
+  /// Whether kernels run beside many others. Else attention divides the list:
+  /// branches of more than a layer would take much memory.
+  bool hasBeside = false;
   SymbolTable symbols;
   mutable DenseMap<StringAttr, std::optional<nn::StepCost>> known;
 };

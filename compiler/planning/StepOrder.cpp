@@ -177,19 +177,44 @@ ArenaUses::liveAt(const StepOrder &order, ArrayRef<const Buffer *> of,
 }
 
 uint64_t ArenaUses::peakBetween(const StepOrder &order, size_t first,
-                                size_t count) const {
+                                size_t count, bool sharing) const {
   SmallVector<const Buffer *> near;
   for (const Buffer &buffer : all)
     if (buffer.steps.front() < first + count && buffer.steps.back() >= first)
       near.push_back(&buffer);
+  if (sharing)
+    sortBySize(near);
   uint64_t peak = 0;
   for (size_t step = first; step < first + count; ++step) {
-    uint64_t live = 0;
-    for (const Buffer *buffer : liveAt(order, near, step))
-      live += buffer->bytes;
-    peak = std::max(peak, live);
+    SmallVector<const Buffer *> live = liveAt(order, near, step);
+    uint64_t bytes = sharing ? bytesApart(order, live) : 0;
+    if (!sharing)
+      for (const Buffer *buffer : live)
+        bytes += buffer->bytes;
+    peak = std::max(peak, bytes);
   }
   return peak;
+}
+
+void ArenaUses::sortBySize(SmallVectorImpl<const Buffer *> &buffers) {
+  llvm::stable_sort(buffers, [](const Buffer *a, const Buffer *b) {
+    return a->bytes > b->bytes;
+  });
+}
+
+uint64_t ArenaUses::bytesApart(const StepOrder &order,
+                               ArrayRef<const Buffer *> live) {
+  SmallVector<const Buffer *> apart;
+  uint64_t bytes = 0;
+  for (const Buffer *b : live) {
+    if (llvm::any_of(apart, [&](const Buffer *a) {
+          return mayFollow(order, *a, *b) || mayFollow(order, *b, *a);
+        }))
+      continue;
+    apart.push_back(b);
+    bytes += b->bytes;
+  }
+  return bytes;
 }
 
 uint64_t ArenaUses::lowerBound(const StepOrder &order) const {
@@ -207,22 +232,10 @@ uint64_t ArenaUses::lowerBound(const StepOrder &order) const {
   }
   SmallVector<const Buffer *> largestFirst =
       llvm::map_to_vector(all, [](const Buffer &entry) { return &entry; });
-  llvm::stable_sort(largestFirst, [](const Buffer *a, const Buffer *b) {
-    return a->bytes > b->bytes;
-  });
-  for (size_t step = 0; step < order.steps().size(); ++step) {
-    SmallVector<const Buffer *> apart;
-    uint64_t bytes = 0;
-    for (const Buffer *b : liveAt(order, largestFirst, step)) {
-      if (llvm::any_of(apart, [&](const Buffer *a) {
-            return mayFollow(order, *a, *b) || mayFollow(order, *b, *a);
-          }))
-        continue;
-      apart.push_back(b);
-      bytes += b->bytes;
-    }
-    bound = std::max(bound, bytes);
-  }
+  sortBySize(largestFirst);
+  for (size_t step = 0; step < order.steps().size(); ++step)
+    bound =
+        std::max(bound, bytesApart(order, liveAt(order, largestFirst, step)));
   return bound;
 }
 

@@ -74,9 +74,10 @@ public:
   llvm::SmallVector<Interval> intervals(const StepOrder &order) const;
 
   /// Returns the most bytes that may be live during one of the `count` steps
-  /// from `first` on.
-  uint64_t peakBetween(const StepOrder &order, size_t first,
-                       size_t count) const;
+  /// from `first` on; with `sharing` a lower bound, for steps that are
+  /// concurrent with many that follow each other, whose buffers share memory.
+  uint64_t peakBetween(const StepOrder &order, size_t first, size_t count,
+                       bool sharing) const;
 
   /// Returns a lower bound of the arena: the largest sum found of buffers that
   /// may be live during one step and cannot share memory.
@@ -93,6 +94,12 @@ private:
   llvm::SmallVector<const Buffer *> liveAt(const StepOrder &order,
                                            llvm::ArrayRef<const Buffer *> of,
                                            size_t step) const;
+  /// Sorts buffers, the largest first.
+  static void sortBySize(llvm::SmallVectorImpl<const Buffer *> &buffers);
+  /// Returns the sum of buffers of `live`, in that order, of which each may not
+  /// share memory with those added before.
+  static uint64_t bytesApart(const StepOrder &order,
+                             llvm::ArrayRef<const Buffer *> live);
   /// Returns the last step that may start before all users of a buffer have
   /// ended, as far as a chain goes.
   static size_t lastOf(const StepOrder &order, const Buffer &buffer);

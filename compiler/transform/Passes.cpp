@@ -47,6 +47,7 @@ void frit::registerTransformPasses(const nn::Target &target,
   registerPass([&target] { return createSideOutputs(target); });
   registerPass([] { return createShareKernels(); });
   registerPass([&target] { return createSchedule(target); });
+  registerPass([&target] { return createRunBeside(target); });
   registerPass([] { return createRepeatSteps(); });
   registerPass([&training] { return createRecompute(training); });
 }

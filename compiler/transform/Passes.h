@@ -51,6 +51,7 @@ std::unique_ptr<mlir::Pass> createSideOutputs(const nn::Target &target,
 std::unique_ptr<mlir::Pass> createJoinAppends(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createJoinMaps(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createSchedule(const nn::Target &target);
+std::unique_ptr<mlir::Pass> createRunBeside(const nn::Target &target);
 
 /// Registers every pass for command lines. Those that need a target use
 /// `target`, those that make a training step `training`; both must outlive

@@ -215,6 +215,10 @@ def Schedule : TargetPass<"schedule"> {
   let summary = "Set the target's schedule on every fusion";
 }
 
+def RunBeside : TargetPass<"run-beside"> {
+  let summary = "Give products that need not hurry a part of the device";
+}
+
 def RepeatSteps : NNPass<"repeat-steps"> {
   let summary = "Run kernels that have values for several steps so often";
 }

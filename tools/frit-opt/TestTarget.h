@@ -45,6 +45,7 @@
 #include "dialects/nn/rewrites/JoinAppends.h"
 #include "dialects/nn/rewrites/JoinMaps.h"
 #include "dialects/nn/rewrites/Layout.h"
+#include "dialects/nn/rewrites/RunBeside.h"
 #include "dialects/nn/rewrites/SideOutputs.h"
 #include "dialects/nn/rewrites/SplitReductions.h"
 #include "dialects/nn/rewrites/TransposeWeights.h"
@@ -121,6 +122,13 @@ public:
     rewrites.add(nn::AttentionDeltasRewrite{[](nn::AttentionGradOp gradient) {
       return nn::shapeOf(gradient.getQ()).back() == 64;
     }});
+    rewrites.add(nn::RunBesideRewrite{[](nn::FusionOp fusion) -> nn::Schedule {
+      auto product = llvm::dyn_cast<nn::MatmulOp>(fusion.getAnchor());
+      if (!product || nn::shapeOf(product.getA()).front() != 2)
+        return {};
+      return cuda::GemvAttr::get(fusion.getContext(), /*columns=*/128,
+                                 /*split=*/1, /*threads=*/512, /*blocks=*/2);
+    }});
     rewrites.add(nn::FoldNormsRewrite{
         [](nn::MatmulOp product) {
           return nn::shapeOf(product.getY()).back() >= 64 ? 4 : 0;
@@ -180,6 +188,8 @@ public:
   std::optional<nn::StepCost> cost(nn::FusionOp fusion) const override {
     if (llvm::isa<nn::AttentionOp>(fusion.getAnchor()))
       return std::nullopt;
+    if (llvm::isa_and_nonnull<cuda::GemvAttr>(fusion.getScheduleAttr()))
+      return nn::StepCost{6, 0.5};
     bool contracts = llvm::isa<nn::MatmulOp, nn::ConvOp>(fusion.getAnchor());
     return contracts ? nn::StepCost{5, 1} : nn::StepCost{3, 0.25};
   }

@@ -238,16 +238,39 @@ static AttentionTile tileOf(AttentionAttr schedule) {
   return tile;
 }
 
+/// Fitted to the kernels of notes/2026-11-30-attention-sizes.md: microseconds
+/// of a kernel besides its arithmetic, and factors of the times of its
+/// exponentials, 16 per cycle and SM, and of its products, which overlap.
+static constexpr double kOtherTime = 3.5, kExpTime = 1.5, kProductTime = 0.5;
+static constexpr double kExpsPerCycle = 16;
+
+static nn::StepCost wgmmaCost(const nn::AttentionInfo &info,
+                              const AttentionTile &tile, const GpuArch &arch) {
+  double scores = double(info.batch * info.heads) * info.queries * info.keys;
+  if (info.causal)
+    scores /= 2;
+  double exps = scores / (kExpsPerCycle * arch.sms * arch.clock);
+  double products =
+      2 * scores * (info.size + info.valueSize) / arch.productRate;
+  double blocks = double(launchBlocks(tile.blocks, tile.tiles(info)));
+  return {kOtherTime + kExpTime * exps + kProductTime * products,
+          std::min(1.0, blocks / double(arch.sms * tile.occupancy))};
+}
+
 namespace {
 
-/// The common part of both skeletons. Their cost beside other kernels is
-/// unknown.
+/// The common part of both skeletons. The cost of attention.cuh beside other
+/// kernels is unknown.
 template <class Attr>
 class AttentionSkeleton : public TunedSkeletonOf<Attr, nn::AttentionInfo> {
   double compileMilliseconds() const override { return 300; }
-  std::optional<nn::StepCost> costOf(Problem &, Attr,
-                                     const Machine &) const override {
-    return std::nullopt;
+  std::optional<nn::StepCost> costOf(Problem &problem, Attr schedule,
+                                     const Machine &machine) const override {
+    AttentionTile tile = tileOf(schedule);
+    auto info = describeKernelAttention(problem);
+    if (!info || !tile.usesWgmma())
+      return std::nullopt;
+    return wgmmaCost(*info, tile, machine.arch);
   }
   nn::Match<nn::AttentionInfo> fit(Problem &problem, Attr schedule,
                                    const Machine &machine) const override {

@@ -2,6 +2,7 @@
 
 #include "codegen/cuda/contraction/Contraction.h"
 #include "codegen/cuda/contraction/ProblemText.h"
+#include "dialects/nn/rewrites/RunBeside.h"
 
 using namespace mlir;
 using namespace frit;
@@ -16,8 +17,11 @@ static constexpr int64_t kGemvThreads = 256, kGemvWarps = kGemvThreads / 32;
 static constexpr int64_t kWarpColumns = 4;
 /// Warps per SM whose loads hide the latency of memory.
 static constexpr int64_t kBusyWarps = 16;
-/// Bytes per microsecond that a block of 512 threads reads on an H200 if it has
-/// an SM to itself.
+/// Beside other kernels, one in so many SMs has a block, of so many threads and
+/// columns, with most of an SM's registers. Bytes per microsecond that it reads
+/// on an H200.
+static constexpr int64_t kBesideSms = 6, kBesideThreads = 512,
+                         kBesideColumns = 128;
 static constexpr double kBesideRate = 38e3;
 
 /// Elements of B in a load of 16 bytes.
@@ -103,6 +107,17 @@ static nn::Legality checkSchedule(const nn::GemmInfo &info, GemvAttr schedule) {
   return std::nullopt;
 }
 
+/// Returns the schedule of a product of as few blocks as leave other kernels
+/// most SMs; null if it has none, or is so small that it would take one turn.
+static GemvAttr chooseBeside(const nn::GemmInfo &info, const Machine &machine) {
+  int64_t blocks = machine.arch.sms / kBesideSms;
+  if (!machine.arch.hasPdl || info.n < 2 * blocks * kBesideColumns)
+    return {};
+  auto schedule = GemvAttr::get(info.a.getContext(), kBesideColumns,
+                                /*split=*/1, kBesideThreads, blocks);
+  return checkSchedule(info, schedule) ? GemvAttr() : schedule;
+}
+
 namespace {
 class Gemv : public SkeletonOf<GemvAttr, nn::GemmInfo> {
   double compileMilliseconds() const override { return 60; }
@@ -116,6 +131,17 @@ class Gemv : public SkeletonOf<GemvAttr, nn::GemmInfo> {
       return std::nullopt;
     offers.add(chooseGemv(*problem.gemm(), machine));
     return std::nullopt;
+  }
+
+  void populateRewrites(nn::TargetRewrites &rewrites,
+                        const Machine &machine) const override {
+    rewrites.add(
+        nn::RunBesideRewrite{[&machine](nn::FusionOp fusion) -> nn::Schedule {
+          Problem problem(fusion);
+          if (!isa_and_nonnull<GemvAttr>(fusion.getScheduleAttr()))
+            return {};
+          return chooseBeside(*problem.gemm(), machine);
+        }});
   }
 
   bool takesChain(const Chain &chain, const Machine &machine) const override {

@@ -3,6 +3,7 @@
 #include "compiler/transform/fusion/FusionGroups.h"
 
 #include "compiler/transform/Graph.h"
+#include "dialects/nn/contraction/Contraction.h"
 #include "dialects/nn/operators/Custom.h"
 #include "dialects/nn/operators/Statistics.h"
 

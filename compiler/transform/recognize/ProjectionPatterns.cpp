@@ -17,7 +17,9 @@
 //
 // Many products of the same few rows become one as well, as all layers of a
 // diffusion model have one of its time. It reads weights, and nothing else that
-// takes time; each by itself spends half of it on its start and its end.
+// takes time; each by itself spends half of it on its start and its end. If
+// they read much, they become several, so that the first layers wait for
+// little, and the rest is read beside them (RunBeside.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -78,6 +80,8 @@ static bool isFromTable(Value value, unsigned depth = 8) {
 /// rows are worth joining. Fewer are of one layer, whose patterns know better.
 static constexpr int64_t kFewRows = 16;
 static constexpr size_t kManyProducts = 6;
+/// Bytes of weights for which all layers would wait long.
+static constexpr int64_t kManyBytes = int64_t(1) << 27;
 
 /// Returns the product by a weight from which `value` is computed through rows
 /// that are written to a cache, views, norms and elementwise operators with
@@ -311,6 +315,23 @@ void frit::populateProjections(RewritePatternSet &patterns) {
   patterns.add<JoinProjections>(patterns.getContext());
 }
 
+/// Divides products of all layers into those that become one. If they read
+/// much, each part has as many as all before it: 1, 1, 2, 4, ...
+static SmallVector<ArrayRef<Projection>> divide(ArrayRef<Projection> group) {
+  int64_t bytes = 0;
+  for (Projection part : group) {
+    auto weight = tensorType(part.product.getB());
+    bytes += weight.getNumElements() * weight.getElementTypeBitWidth() / 8;
+  }
+  SmallVector<ArrayRef<Projection>> parts;
+  size_t count = bytes < kManyBytes ? group.size() : 1;
+  for (size_t first = 0; first < group.size(); first += parts.back().size()) {
+    parts.push_back(group.drop_front(first).take_front(count));
+    count = first + parts.back().size();
+  }
+  return parts;
+}
+
 void frit::joinSiblings(Block &block) {
   IRRewriter rewriter(block.getParentOp()->getContext());
   llvm::MapVector<Value, SmallVector<Projection>> groups;
@@ -327,9 +348,13 @@ void frit::joinSiblings(Block &block) {
   for (auto &[a, group] : groups) {
     if (group.size() < kManyProducts)
       continue;
-    viewProduct(makeOne(group, rewriter), rewriter);
-    for (Projection &part : group)
-      if (part.last != part.product)
-        rewriter.eraseOp(part.product);
+    for (ArrayRef<Projection> joined : divide(group)) {
+      if (joined.size() == 1)
+        continue;
+      viewProduct(makeOne(joined, rewriter), rewriter);
+      for (Projection part : joined)
+        if (part.last != part.product)
+          rewriter.eraseOp(part.product);
+    }
   }
 }

@@ -392,3 +392,58 @@ plan.target "sm_90a" {
     plan.launch @add(%r, %q) -> (%z) : memref<256xf32>, memref<256xf32> -> memref<256xf32>
   }
 }
+
+// -----
+
+// Kernels that leave room to others share a branch, although the second could
+// start with the first. What they write may enlarge the arena.
+
+// CHECK-LABEL: command_list @room
+// CHECK: plan.launch @relu({{.*}}) -> (%[[a:.*]]) :
+// CHECK-NEXT: plan.launch @grow(%[[a]]) -> ({{.*}}) :
+// CHECK-NEXT: plan.launch @relu(%[[a]]) -> (%[[b:.*]]) {follows = array<i64: 0>} :
+// CHECK-NEXT: plan.launch @relu(%[[b]]) -> (%[[c:.*]]) :
+// CHECK-NEXT: plan.launch @grow(%[[a]]) -> (%[[g:.*]]) {follows = array<i64: 1>} :
+// CHECK-NEXT: plan.launch @join(%[[c]], %{{.*}}, %[[g]]) -> ({{.*}}) {follows = array<i64: 3, 4>} :
+plan.target "sm_90a" {
+  plan.kernel @relu {
+  ^bb0(%a: tensor<256xf32>):
+    %0 = nn.fusion(%a) : (tensor<256xf32>) -> tensor<256xf32> {
+    ^bb0(%b: tensor<256xf32>):
+      %r = nn.relu %b : (tensor<256xf32>) -> tensor<256xf32>
+      nn.yield %r : tensor<256xf32>
+    }
+  }
+  plan.kernel @grow {
+  ^bb0(%a: tensor<256xf32>):
+    %0 = nn.fusion(%a) {nn.beside} : (tensor<256xf32>) -> tensor<4x256xf32> {
+    ^bb0(%b: tensor<256xf32>):
+      %r = nn.expand %b {shape = array<i64: 4, 256>} : (tensor<256xf32>) -> tensor<4x256xf32>
+      nn.yield %r : tensor<4x256xf32>
+    }
+  }
+  plan.kernel @join {
+  ^bb0(%a: tensor<256xf32>, %b: tensor<4x256xf32>, %c: tensor<4x256xf32>):
+    %0 = nn.fusion(%a, %b, %c) : (tensor<256xf32>, tensor<4x256xf32>, tensor<4x256xf32>) -> tensor<4x256xf32> {
+    ^bb0(%d: tensor<256xf32>, %e: tensor<4x256xf32>, %f: tensor<4x256xf32>):
+      %r = nn.add %e, %d : (tensor<4x256xf32>, tensor<256xf32>) -> tensor<4x256xf32>
+      %s = nn.add %r, %f : (tensor<4x256xf32>, tensor<4x256xf32>) -> tensor<4x256xf32>
+      nn.yield %s : tensor<4x256xf32>
+    }
+  }
+  plan.command_list @room of "main" {
+    %x = plan.buffer input[0] : memref<256xf32>
+    %y = plan.buffer output[0] : memref<4x256xf32>
+    %a = plan.buffer arena : memref<256xf32>
+    %b = plan.buffer arena : memref<256xf32>
+    %c = plan.buffer arena : memref<256xf32>
+    %g = plan.buffer arena : memref<4x256xf32>
+    %h = plan.buffer arena : memref<4x256xf32>
+    plan.launch @relu(%x) -> (%a) : memref<256xf32> -> memref<256xf32>
+    plan.launch @grow(%a) -> (%g) : memref<256xf32> -> memref<4x256xf32>
+    plan.launch @relu(%a) -> (%b) : memref<256xf32> -> memref<256xf32>
+    plan.launch @relu(%b) -> (%c) : memref<256xf32> -> memref<256xf32>
+    plan.launch @grow(%a) -> (%h) : memref<256xf32> -> memref<4x256xf32>
+    plan.launch @join(%c, %g, %h) -> (%y) : memref<256xf32>, memref<4x256xf32>, memref<4x256xf32> -> memref<4x256xf32>
+  }
+}

@@ -246,3 +246,42 @@ func.func @few_or_long(%x: tensor<2x32xf32>, %z: tensor<17x32xf32>) -> (tensor<2
   %q5 = nn.matmul %z, %w5 : (tensor<17x32xf32>, tensor<32x16xf32>) -> tensor<17x16xf32>
   return %p0, %p1, %p2, %p3, %p4, %q0, %q1, %q2, %q3, %q4, %q5 : tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>, tensor<17x16xf32>, tensor<17x16xf32>, tensor<17x16xf32>, tensor<17x16xf32>, tensor<17x16xf32>, tensor<17x16xf32>
 }
+
+// -----
+
+// Of products that read more than 128 MiB, each part has as many as all before
+// it, and is where its first one was.
+// CHECK-LABEL: func.func @many_bytes
+// CHECK:         nn.matmul {{.*}} -> tensor<2x10240xf16>
+// CHECK:         nn.relu
+// CHECK-NEXT:    nn.matmul {{.*}} -> tensor<2x10240xf16>
+// CHECK:         nn.relu
+// CHECK:         nn.matmul {{.*}} -> tensor<2x20480xf16>
+// CHECK:         nn.relu
+// CHECK:         nn.relu
+// CHECK:         nn.matmul {{.*}} -> tensor<2x30720xf16>
+// CHECK-NOT:     nn.matmul
+func.func @many_bytes(%x: tensor<2x1024xf16>, %y: tensor<2x8xf16>) -> (tensor<2x10240xf16>, tensor<2x10240xf16>, tensor<2x10240xf16>, tensor<2x10240xf16>, tensor<2x10240xf16>, tensor<2x10240xf16>, tensor<2x10240xf16>, tensor<2x8xf16>) {
+  %w0 = nn.constant "w0" dense<1.0> : tensor<1024x10240xf16>
+  %w1 = nn.constant "w1" dense<2.0> : tensor<1024x10240xf16>
+  %w2 = nn.constant "w2" dense<3.0> : tensor<1024x10240xf16>
+  %w3 = nn.constant "w3" dense<4.0> : tensor<1024x10240xf16>
+  %w4 = nn.constant "w4" dense<5.0> : tensor<1024x10240xf16>
+  %w5 = nn.constant "w5" dense<6.0> : tensor<1024x10240xf16>
+  %w6 = nn.constant "w6" dense<7.0> : tensor<1024x10240xf16>
+  %p0 = nn.matmul %x, %w0 : (tensor<2x1024xf16>, tensor<1024x10240xf16>) -> tensor<2x10240xf16>
+  %y0 = nn.relu %y : (tensor<2x8xf16>) -> tensor<2x8xf16>
+  %p1 = nn.matmul %x, %w1 : (tensor<2x1024xf16>, tensor<1024x10240xf16>) -> tensor<2x10240xf16>
+  %y1 = nn.relu %y0 : (tensor<2x8xf16>) -> tensor<2x8xf16>
+  %p2 = nn.matmul %x, %w2 : (tensor<2x1024xf16>, tensor<1024x10240xf16>) -> tensor<2x10240xf16>
+  %y2 = nn.relu %y1 : (tensor<2x8xf16>) -> tensor<2x8xf16>
+  %p3 = nn.matmul %x, %w3 : (tensor<2x1024xf16>, tensor<1024x10240xf16>) -> tensor<2x10240xf16>
+  %y3 = nn.relu %y2 : (tensor<2x8xf16>) -> tensor<2x8xf16>
+  %p4 = nn.matmul %x, %w4 : (tensor<2x1024xf16>, tensor<1024x10240xf16>) -> tensor<2x10240xf16>
+  %y4 = nn.relu %y3 : (tensor<2x8xf16>) -> tensor<2x8xf16>
+  %p5 = nn.matmul %x, %w5 : (tensor<2x1024xf16>, tensor<1024x10240xf16>) -> tensor<2x10240xf16>
+  %y5 = nn.relu %y4 : (tensor<2x8xf16>) -> tensor<2x8xf16>
+  %p6 = nn.matmul %x, %w6 : (tensor<2x1024xf16>, tensor<1024x10240xf16>) -> tensor<2x10240xf16>
+  %y6 = nn.relu %y5 : (tensor<2x8xf16>) -> tensor<2x8xf16>
+  return %p0, %p1, %p2, %p3, %p4, %p5, %p6, %y6 : tensor<2x10240xf16>, tensor<2x10240xf16>, tensor<2x10240xf16>, tensor<2x10240xf16>, tensor<2x10240xf16>, tensor<2x10240xf16>, tensor<2x10240xf16>, tensor<2x8xf16>
+}
