@@ -118,7 +118,7 @@ using Gpt1 = Causal<Square<1, 12, 1024, 64>>;
 using Long = Square<4, 16, 2048, 128>;
 
 #ifndef __CUDACC_RTC__
-#include "harness.h"
+#include "launch_graph.h"
 
 namespace harness {
 
@@ -324,20 +324,8 @@ void benchAttention(const std::string &name, const Launch &launch) {
   qkv.randomize(1);
   auto *q = qkv.get();
   double work = 4e-12 * P::batch * P::heads * P::queries * P::keys * P::size;
-  // A graph of many launches, so that launch overhead does not dominate small
-  // ones.
-  constexpr int times = 20;
-  cudaGraph_t graph;
-  cudaGraphExec_t executable;
-  require(cudaStreamCreate(&launchStream));
-  require(cudaStreamBeginCapture(launchStream, cudaStreamCaptureModeRelaxed));
-  for (int i = 0; i < times; ++i)
-    launch(q, q + P::width, q + 2 * P::width, o.get());
-  require(cudaStreamEndCapture(launchStream, &graph));
-  require(cudaGraphInstantiate(&executable, graph, 0));
-  bench((name + ", 20 times").c_str(), times * (P::causal ? work / 2 : work),
-        "TFLOP/s", [&] { require(cudaGraphLaunch(executable, nullptr)); });
-  launchStream = nullptr;
+  benchGraph(name, P::causal ? work / 2 : work, "TFLOP/s",
+             [&] { launch(q, q + P::width, q + 2 * P::width, o.get()); });
 }
 #endif
 

@@ -65,6 +65,7 @@ template __device__ auto compiled<Joined>;
 #endif
 #else
 #include "hopper.h"
+#include "launch_graph.h"
 
 using namespace harness;
 
@@ -163,19 +164,7 @@ static void checks() {
 #ifndef FRIT_EMULATE
 template <class P> static void benchOne(const char *name) {
   Tensors<P> tensors;
-  constexpr int times = 20;
-  cudaGraph_t graph;
-  cudaGraphExec_t executable;
-  require(cudaStreamCreate(&launchStream));
-  require(cudaStreamBeginCapture(launchStream, cudaStreamCaptureModeRelaxed));
-  for (int i = 0; i < times; ++i)
-    tensors.launch();
-  require(cudaStreamEndCapture(launchStream, &graph));
-  require(cudaGraphInstantiate(&executable, graph, 0));
-  bench((std::string(name) + ", 20 times").c_str(),
-        4e-9 * times * tensors.x.size(), "GB/s",
-        [&] { require(cudaGraphLaunch(executable, nullptr)); });
-  launchStream = nullptr;
+  benchGraph(name, 4e-9 * tensors.x.size(), "GB/s", [&] { tensors.launch(); });
 }
 #endif
 
