@@ -25,7 +25,9 @@ def Cuda_RowsGemmAttr : Cuda_Schedule<"RowsGemm", "rows_gemm"> {
              "multiplied by">:$widens,
       NumberOr<"32", "KiB of sums of rounds in shared memory, of codes">:$sums,
       NumberOr<"1", "blocks of a cluster that copy rows of A for each other, if "
-                    "these are copied as they are">:$sharing);
+                    "these are copied as they are">:$sharing,
+      NumberOr<"0", "KiB of shared memory that a block has at least, of codes: "
+                    "so many that an SM has one block">:$shared);
   let extraClassDeclaration = [{
     bool readsConstantsEarly() const { return true; }
   }];

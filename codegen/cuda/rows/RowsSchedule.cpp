@@ -41,6 +41,8 @@ static constexpr int64_t kFewSums = 28;
 /// Blocks that share rows of A. All SMs have clusters of two; of four, some
 /// cards run only 30 at a time.
 static constexpr int64_t kSharing = 2;
+/// KiB that a schedule may ask for so that an SM has one block.
+static constexpr int64_t kMostSharedKiB = 256;
 /// Elements of a row of numbers in a tile: kDepth of plain_tiles.cuh.
 static constexpr int64_t kPlainDepth = 64;
 
@@ -117,7 +119,8 @@ bool cuda::canShareRows(const nn::GemmInfo &info, RowsGemmAttr schedule) {
          blocksOfRow(info, schedule) % schedule.getSharing() == 0;
 }
 
-/// Returns the bytes of shared memory of a block, as codeRowsShared does.
+/// Returns the bytes of shared memory of a block: what codeRowsShared returns,
+/// or more.
 static int64_t codeBytesOf(const nn::GemmInfo &info, RowsGemmAttr schedule) {
   const CodeShares shares(info, schedule.getSplit());
   nn::QuantizedMatrix matrix = *codesOf(info);
@@ -147,9 +150,11 @@ static int64_t codeBytesOf(const nn::GemmInfo &info, RowsGemmAttr schedule) {
   int64_t roundBytes = warps * m * (nn::kTileRows * warpTiles + 4) * 4;
   int64_t rounds = std::clamp<int64_t>((schedule.getSums() << 10) / roundBytes,
                                        1, schedule.getRounds());
-  return ring + buffers * slabBytes + rounds * roundBytes +
-         ((schedule.getWidens() ? 0 : buffers * pieces) + squares) * 4 +
-         (schedule.getSharing() > 1 ? schedule.getSplit() * 8 : 0);
+  int64_t bytes =
+      ring + buffers * slabBytes + rounds * roundBytes +
+      ((schedule.getWidens() ? 0 : buffers * pieces) + squares) * 4 +
+      (schedule.getSharing() > 1 ? schedule.getSplit() * 8 : 0);
+  return std::max(bytes, schedule.getShared() << 10);
 }
 
 /// Returns the bytes of shared memory of a block, as rowsGemmShared does.
@@ -212,12 +217,12 @@ static RowsGemmAttr chooseCodes(const nn::GemmInfo &info,
   while (groups > 1 && ceilDiv(columnTiles, groups) < (isWide ? sms / 3 : sms))
     groups /= 2;
   int64_t rounds = 1, together = kMostTogether, stages = 1;
-  int64_t sums = kMostSums, sharing = 1;
+  int64_t sums = kMostSums, sharing = 1, shared = 0;
   const bool widens = !machine.batchInvariant && isWide && paysToWiden(info);
   auto chosen = [&] {
     return RowsGemmAttr::get(info.a.getContext(), /*tiles=*/1, stages, split,
                              groups * split * 32, kMostTiledRows, rounds,
-                             together, widens, sums, sharing);
+                             together, widens, sums, sharing, shared);
   };
   auto fitsIn = [&](int64_t room) {
     return sharedBytesOf(info, chosen()) <= room;
@@ -269,6 +274,11 @@ static RowsGemmAttr chooseCodes(const nn::GemmInfo &info,
     if (sharedBytesOf(info, chosen()) == bytes)
       sums = kMostSums;
   }
+  // Two blocks on the SM that is idle first would leave another one idle.
+  const int64_t half = machine.arch.sharedFor(2);
+  if (isWide && groups * split == kCodeWarps && !machine.batchInvariant &&
+      codesOf(info)->code == nn::Code::int4 && fitsIn(half))
+    shared = (half >> 10) + 1;
   return chosen();
 }
 
@@ -300,7 +310,7 @@ static RowsGemmAttr chooseForFew(const nn::GemmInfo &info,
         info.a.getContext(), tiles / matrices, stages, split,
         std::max(split, kBlockWarps) * 32, kMostTiledRows,
         /*rounds=*/1, /*together=*/1, /*widens=*/false, kMostSums,
-        /*sharing=*/1);
+        /*sharing=*/1, /*shared=*/0);
     if (sharedBytesOf(info, chosen) <= room ||
         split * stages * tiles == matrices)
       return chosen;
@@ -333,7 +343,7 @@ RowsGemmAttr cuda::chooseRows(const nn::GemmInfo &info,
         info.a.getContext(), same.getTiles(), stages, same.getSplit(),
         same.getThreads(), kMostBlockRows,
         /*rounds=*/1, /*together=*/1, /*widens=*/false, kMostSums,
-        /*sharing=*/1);
+        /*sharing=*/1, /*shared=*/0);
     if (sharedBytesOf(info, wide) <= machine.arch.sharedPerBlock)
       return wide;
   }
@@ -345,7 +355,7 @@ RowsGemmAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                      int64_t tiles, int64_t stages, int64_t split,
                      int64_t threads, int64_t rows, int64_t rounds,
                      int64_t together, bool widens, int64_t sums,
-                     int64_t sharing) {
+                     int64_t sharing, int64_t shared) {
   if (failed(requireBlock(emitError, threads)) ||
       failed(require(emitError,
                      isPowerOf2UpTo(split, threads / 32) &&
@@ -363,7 +373,9 @@ RowsGemmAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
   if (failed(require(emitError, sums > 0 && sums <= kMostSums, "sums",
                      "1 to 32")) ||
       failed(require(emitError, isPowerOf2UpTo(sharing, 8), "sharing",
-                     "1, 2, 4 or 8")))
+                     "1, 2, 4 or 8")) ||
+      failed(require(emitError, shared >= 0 && shared <= kMostSharedKiB,
+                     "shared", "0 to 256")))
     return failure();
   return require(emitError, isPowerOf2UpTo(stages, 16), "stages",
                  "a power of 2 up to 16");

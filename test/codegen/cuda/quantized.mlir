@@ -88,9 +88,9 @@ func.func @head_of_int4(%x: tensor<1x2048xbf16>, %c: tensor<8016x64x512xui8>, %s
 // -----
 
 // For several rows a long kernel has more on its way, and products of a short
-// one begin when the first tiles have arrived.
+// one begin when the first tiles have arrived. Of its blocks, an SM gets one.
 // CHECK: // k0 #cuda.rows_gemm<tiles = 1, stages = 4, split = 8, threads = 512, rounds = 31, together = 4> grid 130x1x1
-// CHECK: // k1 #cuda.rows_gemm<tiles = 1, stages = 4, split = 8, threads = 512> grid 96x1x1
+// CHECK: // k1 #cuda.rows_gemm<tiles = 1, stages = 4, split = 8, threads = 512, shared = 114> grid 96x1x1 block 512 shared 116736
 func.func @several(%x: tensor<8x2048xf16>, %c: tensor<8016x64x512xui8>, %s: tensor<8016x1x16xf16>, %d: tensor<192x32x512xui8>, %t: tensor<192x32x16xf16>) {
   %0 = nn.fusion(%x, %c, %s) : (tensor<8x2048xf16>, tensor<8016x64x512xui8>, tensor<8016x1x16xf16>) -> tensor<8x128256xf16> {
   ^bb0(%a: tensor<8x2048xf16>, %b: tensor<8016x64x512xui8>, %f: tensor<8016x1x16xf16>):
@@ -221,7 +221,7 @@ func.func @floats(%x: tensor<3x512xbf16>, %c: tensor<64x16x512xui8>, %s: tensor<
 // -----
 
 // For several rows an SM has one block, whose threads may have all registers.
-// CHECK: // k0 #cuda.rows_gemm<tiles = 1, stages = 1, split = 8, threads = 512, together = 4, widens = true, sharing = 2> grid 64x1x1 block 512
+// CHECK: // k0 #cuda.rows_gemm<tiles = 1, stages = 1, split = 8, threads = 512, together = 4, widens = true, sharing = 2, shared = 114> grid 64x1x1 block 512
 // CHECK: __launch_bounds__(512, 1)
 func.func @registers(%x: tensor<8x2048xbf16>, %c: tensor<128x32x512xui8>, %s: tensor<128x32x16xf16>) {
   %0 = nn.fusion(%x, %c, %s) : (tensor<8x2048xbf16>, tensor<128x32x512xui8>, tensor<128x32x16xf16>) -> tensor<8x2048xbf16> {
