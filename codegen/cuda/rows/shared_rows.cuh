@@ -66,7 +66,9 @@ template <class P> struct SharedRows<P, true> {
       }
       fenceBarrierInit();
     }
-    arriveCluster();
+    // The fence is all that the others need. A release would wait for memory,
+    // and codes with it.
+    arriveClusterRelaxed();
   }
 
   /// Starts the copies of this block once all are open. All threads call it,
