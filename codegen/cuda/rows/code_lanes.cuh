@@ -38,6 +38,21 @@ __device__ inline uint32_t convertE4m3(uint32_t word, int i) {
   return pair;
 }
 
+/// Returns the bits of `kept`, of which those of `flipped` are inverted: one
+/// instruction, which compilers make two with a constant each.
+__device__ inline uint32_t flipBits(uint32_t word, uint32_t flipped,
+                                    uint32_t kept) {
+#ifdef FRIT_EMULATE
+  return (word ^ flipped) & kept;
+#else
+  uint32_t bits;
+  asm("lop3.b32 %0, %1, %2, %3, 0x28;"
+      : "=r"(bits)
+      : "r"(word), "r"(flipped), "r"(kept));
+  return bits;
+#endif
+}
+
 /// Whether codes become numbers of A's type, by which its rows are multiplied
 /// as they are. Else A becomes bytes or f16, which codes need few instructions
 /// for.
@@ -151,7 +166,7 @@ template <class P> struct LaneCodes {
     for (int i = 0; i < 4; ++i) {
       if constexpr (P::code == Code::int4) {
         uint32_t word = words.at[i % 2 * 2 + unit];
-        a[i] = ((i < 2 ? word << 4 : word) ^ sign) & high;
+        a[i] = flipBits(i < 2 ? word << 4 : word, sign, high);
       } else {
         a[i] = words.at[i % 2 * 2 + i / 2] ^ sign;
       }

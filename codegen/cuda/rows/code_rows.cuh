@@ -56,6 +56,8 @@ codeRows(const typename P::A *a, const typename P::A *scale,
   const int firstTile = int(RowsBlock<P>::columns()) * tilesOfBlock;
   // Then all blocks have as many rounds, and tiles are at constant distances.
   constexpr bool isWhole = allTiles % tilesOfBlock == 0;
+  // Then none is copied later.
+  constexpr bool holdsAll = kRounds<P> * parts <= P::stages * depth;
   const int rounds =
       isWhole || firstTile + tilesOfBlock <= allTiles
           ? kRounds<P>
@@ -128,6 +130,10 @@ codeRows(const typename P::A *a, const typename P::A *scale,
     rows.convert(pieces, a, scale, 0, true);
     __syncthreads();
   }
+  if constexpr (holdsAll) {
+    waitCopies<0>();
+    Ring::join();
+  }
   typename Kernel::Sums sums = {};
   typename Kernel::RowSums ofA = {};
   int stage = 0;
@@ -166,15 +172,19 @@ codeRows(const typename P::A *a, const typename P::A *scale,
         for (int from = 0; from < slab; from += depth) {
           if (Shares::slabs * slab != parts && s * slab + from >= parts)
             break;
-          waitCopies<P::stages - 1>();
-          Ring::join();
+          if constexpr (!holdsAll) {
+            waitCopies<P::stages - 1>();
+            Ring::join();
+          }
 #pragma unroll
           for (int c = 0; c < depth; ++c)
 #pragma unroll
             for (int t = 0; t < kWarpTiles<P>; ++t)
               ring.read(codes[c][t], stage, t, c);
-          Ring::join();
-          fetch();
+          if constexpr (!holdsAll) {
+            Ring::join();
+            fetch();
+          }
           stage = stage + 1 == P::stages ? 0 : stage + 1;
 #pragma unroll
           for (int c = 0; c < depth; ++c)

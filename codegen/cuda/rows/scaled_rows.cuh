@@ -22,37 +22,9 @@
 #define FRIT_CODEGEN_CUDA_ROWS_SCALED_ROWS_CUH
 
 #include "frit/code_lanes.cuh"
+#include "frit/lane_values.cuh"
 
 namespace frit {
-
-/// Returns the largest number of `Lanes` neighbouring lanes, a power of two.
-template <int Lanes> __device__ inline uint32_t largestOfLanes(uint32_t value) {
-#if !defined(FRIT_EMULATE) && __CUDA_ARCH__ >= 800
-  constexpr bool reduces = Lanes == 32;
-  if constexpr (reduces)
-    value = __reduce_max_sync(~0u, value);
-#else
-  constexpr bool reduces = false;
-#endif
-  if constexpr (!reduces)
-#pragma unroll
-    for (int offset = Lanes / 2; offset > 0; offset /= 2) {
-      uint32_t other = __shfl_xor_sync(~0u, value, offset);
-      value = value > other ? value : other;
-    }
-  return value;
-}
-
-/// Returns the larger ones of pairs of 16-bit numbers.
-__device__ inline uint32_t largerOfPairs(uint32_t a, uint32_t b) {
-#ifdef FRIT_EMULATE
-  uint32_t low = (a & 0xffff) > (b & 0xffff) ? a : b;
-  uint32_t high = a >> 16 > b >> 16 ? a : b;
-  return (low & 0xffff) | (high & 0xffff0000);
-#else
-  return __vmaxu2(a, b);
-#endif
-}
 
 /// Slabs of A in shared memory: all of them if they fit, else the one that is
 /// read and, if two fit, the next one. A warp that shares k has a piece of each
@@ -103,13 +75,18 @@ template <class P> struct ScaledRows {
   static constexpr bool allHaveElements =
       lanes * 8 == Shares::width && Shares::parts % Shares::slab == 0 &&
       int64_t(P::split) * Shares::parts * Shares::depth == P::k;
+  /// Pieces that are converted beside each other, and whether those of a lane
+  /// are of one warp that shares k, of rows at constant distances.
+  static constexpr int piecesBeside = P::threads / lanes;
+  static constexpr bool hasOnePart =
+      slabsOfTime == 1 && piecesBeside % P::split == 0;
   /// Tiles of 8 columns.
   static constexpr int columnTiles = (rows * columnsOfRow + 7) / 8;
 
   using Elements = Pack<uint32_t, 4>; ///< 8 elements
   struct Pieces {
     Elements of[ahead];
-    Elements scales[kNormalizesRows<P> ? ahead : 1];
+    Elements scales[kNormalizesRows<P> && !hasOnePart ? ahead : 1];
   };
 
   char *columns;  ///< of `bytes` bytes
@@ -119,24 +96,43 @@ template <class P> struct ScaledRows {
   /// Returns the buffer of a slab.
   static __device__ int bufferOf(int slab) { return slab % buffers; }
 
-  /// Returns the lane's piece, `piecesOfTime` or more if it has none.
-  static __device__ int pieceOf(int time) {
-    return (time * P::threads + int(threadIdx.x)) / lanes;
+  /// A piece: the warp that shares k and the row that it is of, and its slab of
+  /// those that are converted at a time.
+  struct Piece {
+    unsigned part, row;
+    int slab;
+
+    __device__ bool exists() const {
+      return allHavePieces || (hasOnePart ? row < rows : slab < slabsOfTime);
+    }
+    /// Returns its number among those of a time.
+    __device__ unsigned number() const {
+      return slab * pieces + row * P::split + part;
+    }
+  };
+  /// Returns the lane's piece, which does not exist if it has none.
+  static __device__ Piece pieceOf(int time) {
+    const unsigned first = threadIdx.x / lanes;
+    if constexpr (hasOnePart)
+      return {first % P::split,
+              first / P::split + time * (piecesBeside / P::split), 0};
+    const unsigned piece = first + time * piecesBeside;
+    return {piece % P::split, piece % pieces / P::split, int(piece / pieces)};
   }
   /// Returns the first of the lane's elements of a piece of the slabs from
   /// `slab` on, or k if it has none.
-  static __device__ int64_t elementOf(int piece, int slab) {
-    const int in = int(threadIdx.x) % lanes * 8;
-    const int from = (slab + piece / pieces) * Shares::width + in;
+  static __device__ int64_t elementOf(const Piece &piece, int slab) {
+    const int in = int(threadIdx.x % lanes) * 8;
+    const int from = (slab + piece.slab) * Shares::width + in;
     if (!allHaveElements &&
         (in >= Shares::width || from >= Shares::parts * Shares::depth))
       return P::k;
-    return int64_t(piece % P::split) * (Shares::parts * Shares::depth) + from;
+    return int64_t(piece.part) * (Shares::parts * Shares::depth) + from;
   }
 
   /// Returns the row of A of a piece. Rows that A does not have are its last.
-  static __device__ int64_t rowOf(int piece) {
-    int64_t row = RowsBlock<P>::firstRow() + piece % pieces / P::split;
+  static __device__ int64_t rowOf(const Piece &piece) {
+    int64_t row = RowsBlock<P>::firstRow() + piece.row;
     return kHasPartialRows<P> && row >= P::m ? P::m - 1 : row;
   }
 
@@ -146,10 +142,9 @@ template <class P> struct ScaledRows {
   static __device__ void forPieces(int first, int slab, const Visit &visit) {
 #pragma unroll
     for (int i = 0; i < ahead; ++i) {
-      int piece = pieceOf(first + i);
+      const Piece piece = pieceOf(first + i);
       int64_t k = elementOf(piece, slab);
-      if ((allHavePieces || piece < piecesOfTime) &&
-          (allHaveElements || k < P::k))
+      if (piece.exists() && (allHaveElements || k < P::k))
         visit(i, piece, k);
     }
   }
@@ -159,7 +154,7 @@ template <class P> struct ScaledRows {
 #pragma unroll
     for (int i = 0; i < ahead; ++i)
       out.of[i] = {};
-    forPieces(first, slab, [&](int i, int piece, int64_t k) {
+    forPieces(first, slab, [&](int i, const Piece &piece, int64_t k) {
       out.of[i] =
           *reinterpret_cast<const Elements *>(a + rowOf(piece) * P::lda + k);
     });
@@ -167,8 +162,9 @@ template <class P> struct ScaledRows {
   static __device__ void readScales(Pieces &out, const typename P::A *scale,
                                     int first, int slab) {
     if constexpr (kNormalizesRows<P>)
-      forPieces(first, slab, [&](int i, int, int64_t k) {
-        out.scales[i] = *reinterpret_cast<const Elements *>(scale + k);
+      forPieces(first, slab, [&](int i, const Piece &, int64_t k) {
+        if (i == 0 || !hasOnePart)
+          out.scales[i] = *reinterpret_cast<const Elements *>(scale + k);
       });
   }
 
@@ -177,9 +173,8 @@ template <class P> struct ScaledRows {
     const int lane = int(threadIdx.x) % lanes;
 #pragma unroll 4
     for (int time = 0; time < times; ++time) {
-      const int piece = pieceOf(time);
-      if ((!allHavePieces && piece >= piecesOfTime) ||
-          (!allHaveElements && lane * 8 >= Shares::width))
+      const Piece piece = pieceOf(time);
+      if (!piece.exists() || (!allHaveElements && lane * 8 >= Shares::width))
         continue;
       const int64_t k = elementOf(piece, 0);
       char *to = columnOf(piece, 0) + lane % 4 * laneBytes;
@@ -203,38 +198,56 @@ template <class P> struct ScaledRows {
     for (int first = 0; first < times; first += ahead) {
       if (first > 0) {
         read(of, a, first, slab);
-        readScales(of, scale, first, slab);
+        if (!hasOnePart)
+          readScales(of, scale, first, slab);
       }
+      if (kNormalizesRows<P> && isFirst)
+        addSquares(of, first, slab);
 #pragma unroll
       for (int i = 0; i < ahead; ++i)
         if (times % ahead == 0 || first + i < times)
-          convertPiece(of.of[i], of.scales[kNormalizesRows<P> ? i : 0],
-                       pieceOf(first + i), slab, isFirst);
+          convertPiece(of.of[i],
+                       of.scales[kNormalizesRows<P> && !hasOnePart ? i : 0],
+                       pieceOf(first + i), slab);
+    }
+  }
+
+  static __device__ float elementIn(const Elements &of, int i) {
+    return load(typename P::A{uint16_t(of.at[i / 2] >> i % 2 * 16)});
+  }
+
+  /// Adds the squares of the elements of the lane's pieces from time `first`
+  /// on. All lanes of the warp call it.
+  __device__ void addSquares(const Pieces &of, int first, int slab) const {
+    constexpr int count = ahead == 3 ? 4 : ahead;
+    float sums[count] = {};
+#pragma unroll
+    for (int i = 0; i < ahead; ++i)
+#pragma unroll
+      for (int j = 0; j < 8; ++j) {
+        const float x = elementIn(of.of[i], j);
+        sums[i] = fma(x, x, sums[i]);
+      }
+    const float sum = sumOverLanes<lanes>(sums);
+    constexpr int lanesOfSum = lanes / count;
+    const int time = first + int(threadIdx.x % lanes / lanesOfSum);
+    const Piece piece = pieceOf(time);
+    if (threadIdx.x % lanesOfSum == 0 && time < times && piece.exists()) {
+      float &to = squares[piece.number()];
+      to = slab ? to + sum : sum;
     }
   }
 
   /// All lanes of the warp call it.
   __device__ void convertPiece(const Elements &elements, const Elements &scales,
-                               int piece, int slab, bool isFirst) const {
-    const int lane = int(threadIdx.x) % lanes;
-    const bool isPiece = allHavePieces || piece < piecesOfTime;
-    auto elementIn = [](const Elements &of, int i) {
-      return load(typename P::A{uint16_t(of.at[i / 2] >> i % 2 * 16)});
-    };
+                               const Piece &piece, int slab) const {
+    const int lane = int(threadIdx.x % lanes);
+    const bool isPiece = piece.exists();
     float x[8];
 #pragma unroll
     for (int i = 0; i < 8; ++i)
       x[i] = elementIn(elements, i);
     if constexpr (kNormalizesRows<P>) {
-      float square = 0;
-#pragma unroll
-      for (int i = 0; i < 8; ++i)
-        square = fma(x[i], x[i], square);
-#pragma unroll
-      for (int offset = lanes / 2; offset > 0; offset /= 2)
-        square += __shfl_xor_sync(~0u, square, offset);
-      if (isPiece && lane == 0 && isFirst)
-        squares[piece] = slab ? squares[piece] + square : square;
       int64_t k = elementOf(piece, slab);
       if (allHaveElements || k < P::k)
 #pragma unroll
@@ -266,11 +279,11 @@ template <class P> struct ScaledRows {
     int exponent = int(largestOfLanes<lanes>(largest) >> 23);
     bool isFinite = exponent < 255;
     exponent = exponent < above ? above : exponent; // else factors are infinite
-    const int in = bufferOf(slab) * pieces + piece;
     if (isPiece && lane == 0)
-      factors[in] = bitsToFloat(isFinite ? uint32_t(exponent - above + 1) << 23
-                                         : 0x7fffffff) *
-                    LaneCodes<P>::kFactor;
+      factors[bufferOf(slab) * pieces + piece.number()] =
+          bitsToFloat(isFinite ? uint32_t(exponent - above + 1) << 23
+                               : 0x7fffffff) *
+          LaneCodes<P>::kFactor;
     const float factor = bitsToFloat(uint32_t(253 + above - exponent) << 23);
     if (!isPiece || (!allHaveElements && lane * 8 >= Shares::width))
       return;
@@ -306,11 +319,10 @@ template <class P> struct ScaledRows {
   }
 
   /// Returns where the unit of the lane's elements of a piece is.
-  __device__ char *columnOf(int piece, int slab) const {
-    const int in = bufferOf(slab) * pieces + piece;
-    return columns + in / pieces * slabBytes + in % P::split * partBytes +
-           in % pieces / P::split * columnsOfRow * columnBytes +
-           int(threadIdx.x) % lanes / 4 * kUnit * elementBytes;
+  __device__ char *columnOf(const Piece &piece, int slab) const {
+    return columns + (bufferOf(slab) + piece.slab) * slabBytes +
+           piece.part * partBytes + piece.row * columnsOfRow * columnBytes +
+           threadIdx.x % lanes / 4 * kUnit * elementBytes;
   }
 
   /// Stores the lane's 8 elements, or what a norm's scale has made of them, as

@@ -199,6 +199,13 @@ FAULTS = {"wgmma_gemm": {
         ("code_rows.cuh", """    rows.convert(pieces, a, scale, 0, true);
     __syncthreads();
 """, "    rows.convert(pieces, a, scale, 0, true);\n", WRONG),
+    "codes: no wait for parts that are all in shared memory":
+        ("code_rows.cuh", """    waitCopies<0>();
+    Ring::join();
+""", "", WRONG),
+    "codes: squares of other pieces":
+        ("lane_values.cuh", "isUpper ? values[i + half] : values[i];\n      values",
+         "isUpper ? values[i] : values[i + half];\n      values", WRONG),
     "codes: no wait for rows of A that are copied":
         ("scaled_rows.cuh", "    commitCopies();\n    waitCopies<0>();\n",
          "    commitCopies();\n", WRONG),
