@@ -1,5 +1,5 @@
-"""Blocks that copy rows for each other: rows.py WORK. Four sequences in int4 on the emulator, as on the
-CPU."""
+"""Products of a few rows: rows.py WORK. Four sequences in int4, by blocks that copy rows for each other,
+and in fp8 on the emulator, as on the CPU."""
 import re
 import sys
 from pathlib import Path
@@ -13,8 +13,9 @@ SIZES = dict(hidden_size=512, intermediate_size=1024, num_attention_heads=8, num
 config = folders.CONFIGS["llama"] | SIZES
 folder = Path(sys.argv[1]) / "llama"
 folders.write_folder(folder, config, folders.random_tensors(config, 1))
-emulate(folder, ["decode"], "--context=64", "--batch=4", "-fshape=chunk=1", "-fprecision=bf16",
-        "-fweights=int4", rtol="2e-2")
+for weights in "fp8", "int4":
+    emulate(folder, ["decode"], "--context=64", "--batch=4", "-fshape=chunk=1",
+            "-fprecision=bf16", f"-fweights={weights}", rtol="2e-2")
 text = folder.with_name(folder.stem + "-emulated.cu").read_text()
 for rows, k, sharing in re.findall(r"m = (\d+), n = \d+, k = (\d+);(?:\n.*){0,4} sharing = (\d+);",
                                    text):
