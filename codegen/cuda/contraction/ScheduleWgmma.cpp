@@ -50,6 +50,9 @@ static constexpr double kEpilogueTime = 5e-4, kCrowded = 1.14, kSpilled = 2;
 /// Instructions of a warp that a scheduler issues per cycle at the end of a
 /// tile: an estimate.
 static constexpr double kEndRate = 0.7;
+/// The same of all warps of a scheduler, at most, if they end together by boxes
+/// that they wait for.
+static constexpr double kBoxedEndRate = 0.64;
 /// Bytes per microsecond that an SM streams from memory, and the rows of
 /// products whose time is that of their weights: fitted to a step of a language
 /// model of 8 sequences on an H200.
@@ -130,9 +133,11 @@ double frit::cuda::wgmmaMicroseconds(const WgmmaWork &product,
   if (layout.slots() == 1)
     store *= kOneSlot;
   // The warps of a warpgroup have a scheduler each, which two warpgroups share.
+  bool waits = product.waitsForBoxes && !tile.pingPong && waves > 1;
   if (needs.storesRegisters)
-    store = kStoreTime + sums / 128 * product.endInstructions / arch.clock /
-                             std::min(1.0, kEndRate * writers);
+    store = kStoreTime +
+            sums / 128 * product.endInstructions / arch.clock /
+                std::min(waits ? kBoxedEndRate : 1, kEndRate * writers);
   double finish = store;
   if (needs.computesLong) {
     bool isCrowded = tile.pingPong && tile.n > 128;
@@ -141,7 +146,8 @@ double frit::cuda::wgmmaMicroseconds(const WgmmaWork &product,
   }
   // The store of one tile overlaps with the products of another, or follows
   // them. Warpgroups or blocks that take turns each multiply and finish.
-  double turn = std::max(kHiddenStore * store, (compute + finish) / 2);
+  double hidden = product.waitsForBoxes ? store : kHiddenStore * store;
+  double turn = std::max(hidden, (compute + finish) / 2);
   double time = tile.pingPong || sharing > 1
                     ? waves * std::max(compute, turn) + finish
                     : waves * (compute + finish) + (waves - 1) * kNextTile;

@@ -24,8 +24,10 @@ struct WgmmaWork {
   int64_t resultBytes = 2; ///< of an element of the result
   /// Bytes of B, and of what else is read or stored.
   double weightBytes = 0, otherBytes = 0;
-  /// Instructions per element of the result, if threads store them.
+  /// Instructions per element of the result, if threads store them, and whether
+  /// what they read comes through boxes, for tiles of few products.
   double endInstructions = 0;
+  bool waitsForBoxes = false;
   /// Whether warpgroups may have tiles of their own.
   bool alternates = true;
 };

@@ -110,6 +110,7 @@ WgmmaWork frit::cuda::workOf(const IntegerProduct &product, Problem &problem) {
   work.otherBytes +=
       double(work.m) * double(work.n * work.resultBytes) - work.weightBytes;
   work.endInstructions = product.endInstructions;
+  work.waitsForBoxes = product.boxed && product.depth() <= kByteDepth;
   return work;
 }
 
