@@ -61,6 +61,22 @@ template <int N> struct EmulatedWgmma {
                        byteToFloat<SignedB>,
                        true});
   }
+  template <bool SignedA, bool SignedB>
+  static void multiplyBytes(int (&d)[N / 2], const uint32_t (&a)[4], uint64_t b,
+                            bool accumulate) {
+    emu::issueProduct({reinterpret_cast<float *>(d),
+                       N,
+                       byteToFloat<SignedA>,
+                       0,
+                       b,
+                       {a[0], a[1], a[2], a[3]},
+                       true,
+                       true,
+                       true,
+                       accumulate,
+                       byteToFloat<SignedB>,
+                       true});
+  }
   template <Float8 A, Float8 B>
   static void multiplyFloats(float (&d)[N / 2], uint64_t a, uint64_t b,
                              bool accumulate) {

@@ -3,9 +3,9 @@
 // Emulates `wgmma` of the PTX ISA, "Asynchronous Warpgroup Level Matrix
 // Instructions": 64 rows by N columns by 16 steps of k, of 16-bit floats,
 // summed in f32, or by 32 steps of k, of bytes, summed in i32, or of 8-bit
-// floats, summed in f32. Operands are in
-// shared memory as descriptors state; a of 16 bits may be in registers, and is
-// if it is 2:4 sparse, of 32 steps.
+// floats, summed in f32. Operands are in shared memory as descriptors state; a
+// of 16 bits or of bytes may be in registers, and is if it is 2:4 sparse, of 32
+// steps.
 //
 // Products are computed when all 128 threads have committed their group, so
 // operands that have not arrived are poison. They complete later, when nothing
@@ -152,10 +152,9 @@ inline void readOperand(float *to, int lineStep, int kStep, int lines,
   const uint32_t leading = (descriptor >> 16 & 0x3fff) << 4;
   const uint32_t stride = (descriptor >> 32 & 0x3fff) << 4;
   const int mode = int(descriptor >> 62);
-  const int bytes = mode == 1 ? 128 : mode == 2 ? 64 : 32;
+  const int bytes = mode == 1 ? 128 : mode == 2 ? 64 : mode == 3 ? 32 : 16;
   const uint64_t unused = 0x3fff'c000'c000'c000;
-  require(mode != 0 && (alongK || (bytes == 128 && !isOfBytes)) &&
-              !(descriptor & unused),
+  require((alongK || (bytes == 128 && !isOfBytes)) && !(descriptor & unused),
           "a descriptor of a kind that is not emulated", "wgmma");
   uint32_t least = ~0u, most = 0;
   // 16-byte pieces of 8 contiguous elements, or 16 bytes.
@@ -165,10 +164,10 @@ inline void readOperand(float *to, int lineStep, int kStep, int lines,
     // step.
     const int line = alongK ? i / 2 : i / 16 * 8;
     const int k = alongK ? i % 2 * count : i % 16;
-    const uint32_t offset =
-        alongK ? line / 8 * stride + line % 8 * bytes + i % 2 * 16
-               : line / 64 * leading + line % 64 * 2 + k / 8 * stride +
-                     k % 8 * 128;
+    const uint32_t offset = alongK ? line / 8 * stride + line % 8 * bytes +
+                                         i % 2 * (mode ? 16 : leading)
+                                   : line / 64 * leading + line % 64 * 2 +
+                                         k / 8 * stride + k % 8 * 128;
     const uint32_t at = swizzled(start + offset, bytes);
     require(at + 16 <= block.sharedBytes,
             "a descriptor points past shared memory", "wgmma");
@@ -287,6 +286,17 @@ inline void readRegisters(float *a, const Thread *threads, size_t index) {
   const Product &product = productOf(0);
   // As in mma with 16 rows: registers 1 and 3 have rows from 8 on, 2 and 3
   // steps from 8 on, or those that are kept from the ninth on.
+  if (product.isOfBytes) {
+    // Four bytes of each register.
+    for (int t = 0; t < 128; ++t)
+      for (int i = 0; i < 16; ++i) {
+        const int row = t / 32 * 16 + i / 4 % 2 * 8 + t % 32 / 4;
+        const int k = i / 8 * 16 + t % 4 * 4 + i % 4;
+        a[row * product.steps() + k] = product.toFloat(
+            uint8_t(productOf(t).registers[i / 4] >> i % 4 * 8));
+      }
+    return;
+  }
   for (int t = 0; t < 128; ++t)
     for (int i = 0; i < 8; ++i) {
       const uint32_t pair = productOf(t).registers[i / 2];

@@ -39,15 +39,20 @@ namespace frit {
 
 /// Returns the descriptor of an operand in shared memory. Across k, consecutive
 /// boxes of 64 rows or columns are `lines` lines apart. Along k, lines may also
-/// have 64 or 32 bytes (32 or 16 steps), with the swizzle of that width.
+/// have 64 or 32 bytes (32 or 16 steps), with the swizzle of that width; or 16
+/// without one, and a line's next 16 bytes are then those of the next line.
 template <bool AlongK, int LineBytes = 128>
 __device__ inline uint64_t describeOperand(const void *at, int lines = 0) {
-  static_assert(LineBytes == 128 ||
-                (AlongK && (LineBytes == 64 || LineBytes == 32)));
+  static_assert(
+      LineBytes == 128 ||
+      (AlongK && (LineBytes == 64 || LineBytes == 32 || LineBytes == 16)));
   // The address, the offset between boxes (only across k) and the offset
   // between groups of 8 lines, in units of 16 bytes; then the swizzle.
   uint64_t next = AlongK ? 1 : uint64_t(lines) * 128 / 16;
-  constexpr uint64_t swizzle = LineBytes == 128 ? 1 : LineBytes == 64 ? 2 : 3;
+  constexpr uint64_t swizzle = LineBytes == 128  ? 1
+                               : LineBytes == 64 ? 2
+                               : LineBytes == 32 ? 3
+                                                 : 0;
   return uint64_t((sharedAddress(at) & 0x3ffff) >> 4) | next << 16 |
          uint64_t(8 * LineBytes / 16) << 32 | swizzle << 62;
 }

@@ -215,6 +215,79 @@ struct ConvB2bLayout {
   constexpr bool fits() const { return sharedBytes() <= maxSharedBytes(1); }
 };
 
+/// A block of byte_rows.cuh: two warpgroups with 64 pixels of a row of y each,
+/// of two rows or of one. Its shared memory holds, in this order: the stages,
+/// each with the rows of x that a tile reads; the filters, in lines; the
+/// barriers.
+struct ByteRowsLayout {
+  long c, k, r, s, w, q;
+  long stages = 2, blocks = 1;
+
+  /// Pixels and groups of consecutive pixels of a tile.
+  static constexpr long pixels = 64, groups = 2;
+  /// Channels of a pixel that is a line of its own without a swizzle.
+  static constexpr long bareBytes = 16;
+
+  constexpr long threads() const { return 128 * groups + 32; }
+  /// Return the tiles along a row of y, and the rows of a tile, of y and of x.
+  constexpr long strips() const { return (q + pixels - 1) / pixels; }
+  constexpr long tileRows() const { return groups / strips(); }
+  constexpr long rows() const { return tileRows() + r - 1; }
+  /// Whether rows of x are copied as they are in memory, without padding.
+  constexpr bool isBare() const { return c == bareBytes; }
+  /// Return the pixels of x in a row of shared memory, their bytes, and those
+  /// from one row to the next.
+  constexpr long width() const { return isBare() ? w : q + s - 1; }
+  constexpr long lineBytes() const { return width() * c; }
+  constexpr long rowBytes() const {
+    return isBare() ? lineBytes() : roundUp(lineBytes(), kPatternBytes);
+  }
+  constexpr long stageBytes() const {
+    return roundUp(rows() * rowBytes(), kPatternBytes);
+  }
+  /// Returns the lines of each filter.
+  constexpr long lines() const {
+    return roundUp(r * s * c, kLineBytes) / kLineBytes;
+  }
+  constexpr long filterBytes() const { return lines() * k * kLineBytes; }
+  constexpr long filtersAt() const { return stages * stageBytes(); }
+  constexpr long barriersAt() const { return filtersAt() + filterBytes(); }
+  constexpr long sharedBytes() const { return barriersAt() + kBarrierBytes; }
+  constexpr bool fits() const {
+    return sharedBytes() <= maxSharedBytes(blocks);
+  }
+
+private:
+  static constexpr long roundUp(long bytes, long to) {
+    return (bytes + to - 1) / to * to;
+  }
+};
+
+/// A block of byte_chain.cuh. Its shared memory holds, in this order: that of
+/// the first convolution without its barriers; the filters of the last one; for
+/// each warp, boxes of all columns; the barriers.
+struct ByteChainLayout {
+  ByteRowsLayout first;
+  long filters;
+
+  /// Columns of a box.
+  static constexpr long columns = kLineBytes;
+
+  constexpr long threads() const { return first.threads(); }
+  constexpr long warps() const { return 4 * ByteRowsLayout::groups; }
+  constexpr long boxes() const { return filters / columns; }
+  constexpr long lastBytes() const { return filters * first.k; }
+  constexpr long lastAt() const { return first.barriersAt(); }
+  constexpr long boxesAt() const { return lastAt() + lastBytes(); }
+  constexpr long barriersAt() const {
+    return boxesAt() + warps() * boxes() * kBoxBytes;
+  }
+  constexpr long sharedBytes() const { return barriersAt() + kBarrierBytes; }
+  constexpr bool fits() const {
+    return sharedBytes() <= maxSharedBytes(first.blocks);
+  }
+};
+
 /// A block of wgmma_attention.cuh for heads of `size` and values of
 /// `valueSize`. Its shared memory holds, in this order: the queries of one tile
 /// or of two; the stages of keys and those of values; the result; the barriers;

@@ -42,10 +42,28 @@ frit::cuda::byteCorners(const IntegerProduct &product) {
            (product.p - 1) * product.strideH - product.padTop + 1 - product.h}};
 }
 
+artifact::TensorMap frit::cuda::mapOfFilters(const IntegerProduct &product,
+                                             int64_t count, int64_t group) {
+  nn::QuantizedConvOp conv = product.op;
+  int64_t depth = product.depth(), dealt = 8 * group;
+  int64_t line = product.isChain ? depth : kByteDepth;
+  artifact::TensorMap map =
+      tensorMap(cast<BlockArgument>(conv.getW()).getArgNumber(),
+                nn::tensorType(conv.getW()).getElementType(),
+                {depth, 2, 4, group, product.k / dealt},
+                {depth, 2 * group * depth, 2 * depth, dealt * depth},
+                {line, 2, 4, group, count / dealt});
+  map.swizzle = line;
+  return map;
+}
+
 nn::Legality frit::cuda::checkWgmmaBytes(const IntegerProduct &product,
                                          const Machine &machine) {
   if (machine.arch.mma != Mma::wgmma)
     return nn::Mismatch("the target has no WGMMA");
+  if (product.isChain)
+    return nn::Mismatch(
+        "one of its products multiplies what the other becomes");
   if (product.first) {
     IntegerProduct first = describeFirst(product);
     if (tapsOfByteStep(product) * tapsOfByteStep(first) > 1)
@@ -148,6 +166,8 @@ frit::cuda::chooseIntegerKernel(Problem &problem, const Machine &machine) {
     auto product = describeFor(problem.fusion(), machine);
     if (!product)
       return product.mismatch();
+    if (auto rows = chooseByteRows(*product, problem, machine))
+      return *rows;
     SmallVector<IntegerGemmAttr> copied;
     if (!product->first)
       copied = rankTiles(*product, machine.arch, /*most=*/1);

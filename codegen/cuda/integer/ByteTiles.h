@@ -35,6 +35,17 @@ int64_t tapsOfByteStep(const IntegerProduct &product);
 std::pair<llvm::SmallVector<int64_t, 3>, llvm::SmallVector<int64_t, 3>>
 byteCorners(const IntegerProduct &product);
 
+/// Returns the map of w, which deals filters out to columns, `count` at a time;
+/// a thread has neighbours of `group` matrices of 8 columns.
+artifact::TensorMap mapOfFilters(const IntegerProduct &product, int64_t count,
+                                 int64_t group = 4);
+
+/// Returns the schedule of byte_rows.cuh, if that computes a convolution and is
+/// faster than products of pixels.
+std::optional<nn::Schedule> chooseByteRows(const IntegerProduct &product,
+                                           Problem &problem,
+                                           const Machine &machine);
+
 /// Describes a product, or two, to the model of WGMMA's tiles. `problem` is the
 /// product with what follows its sums.
 WgmmaWork workOf(const IntegerProduct &product, Problem &problem);

@@ -182,6 +182,32 @@ frit::cuda::describePair(ArrayRef<Operation *> operators) {
   return nn::Mismatch("neither of its two products becomes bytes alone");
 }
 
+nn::Match<IntegerProduct>
+frit::cuda::describeChain(ArrayRef<Operation *> operators) {
+  SmallVector<nn::QuantizedConvOp> convs;
+  for (Operation *op : operators)
+    if (auto conv = dyn_cast<nn::QuantizedConvOp>(op))
+      convs.push_back(conv);
+  if (convs.size() != 2)
+    return nn::Mismatch("it is not two products of bytes");
+  nn::QuantizedConvOp first = convs.front(), last = convs.back();
+  Value codes = codesOf(first);
+  if (!codes || last.getX() != codes ||
+      llvm::any_of(codes.getUsers(), [&](Operation *op) { return op != last; }))
+    return nn::Mismatch("its second product is not the only reader of what the "
+                        "first one becomes");
+  if (nn::multipliesFloats(first) || nn::multipliesFloats(last))
+    return nn::Mismatch("its two products are of floats");
+  auto product = describeProduct(last);
+  auto before = describeProduct(first);
+  if (!product || !before)
+    return product ? before : product;
+  product->first = first;
+  product->firstCodes = codes;
+  product->isChain = true;
+  return product;
+}
+
 IntegerProduct frit::cuda::describeFirst(const IntegerProduct &product) {
   IntegerProduct first = *describeProduct(product.first);
   first.isCentered = product.isCentered;
@@ -199,6 +225,8 @@ static std::optional<unsigned> findBoxed(ArrayRef<BlockArgument> addends) {
 
 bool frit::cuda::favorsBoxes(const IntegerProduct &product,
                              const GpuArch &arch) {
+  if (product.isChain)
+    return true;
   if (product.first && describeFirst(product).depth() > kBoxedDepth)
     return false;
   return product.depth() <= kBoxedDepth &&
@@ -213,13 +241,18 @@ nn::Match<IntegerProduct> frit::cuda::describeProduct(nn::FusionOp fusion) {
       operators, [](Operation *op) { return isa<nn::QuantizedConvOp>(op); });
   if (convs.empty())
     return nn::Mismatch("it has no product of bytes");
+  bool isChain =
+      convs.size() == 2 &&
+      !isa<BlockArgument>(cast<nn::QuantizedConvOp>(convs.back()).getX());
   for (Operation *each : convs)
-    for (Value operand : each->getOperands())
-      if (!isa<BlockArgument>(operand))
+    for (OpOperand &operand : each->getOpOperands())
+      if (!isa<BlockArgument>(operand.get()) &&
+          !(isChain && each == convs.back() && operand.getOperandNumber() == 0))
         return nn::Mismatch("an operand of the product is computed in the "
                             "fusion");
   nn::Match<IntegerProduct> product =
-      convs.size() == 1
+      isChain ? describeChain(operators)
+      : convs.size() == 1
           ? describeProduct(cast<nn::QuantizedConvOp>(convs.front()))
           : describePair(operators);
   if (!product)

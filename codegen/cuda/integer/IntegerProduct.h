@@ -15,9 +15,11 @@ namespace frit::cuda {
 struct IntegerProduct {
   nn::QuantizedConvOp op;
   /// Another product of the fusion, and the bytes that it becomes, which the
-  /// end of this one reads; null if there is none.
+  /// end of this one reads; null if there is none. Or, with `isChain`, this one
+  /// multiplies these bytes.
   nn::QuantizedConvOp first = {};
   mlir::Value firstCodes = {};
+  bool isChain = false;
   int64_t n = 0, h = 1, w = 1, c = 0; ///< x
   int64_t k = 0, r = 1, s = 1;        ///< filters and their size
   int64_t p = 1, q = 1;               ///< y
@@ -48,7 +50,7 @@ nn::Match<IntegerProduct> describeProduct(nn::QuantizedConvOp op);
 
 /// Describes the product of a fusion, or says why its kernel does not compute
 /// the whole: every result has an element for each sum. If there are two
-/// products, it is the one that is added to the other's codes.
+/// products, it is the one that reads the other's codes.
 nn::Match<IntegerProduct> describeProduct(nn::FusionOp fusion);
 
 /// Describes the other product of a fusion that describeProduct has described.
@@ -59,6 +61,11 @@ IntegerProduct describeFirst(const IntegerProduct &product);
 /// have as many sums; and no other tensor of that size is read.
 nn::Match<IntegerProduct>
 describePair(llvm::ArrayRef<mlir::Operation *> operators);
+
+/// Describes operators as a product that becomes bytes, by operators in a row,
+/// and one that alone multiplies these, or says why they are none.
+nn::Match<IntegerProduct>
+describeChain(llvm::ArrayRef<mlir::Operation *> operators);
 
 /// Returns whether stores through boxes are faster than those of threads.
 bool favorsBoxes(const IntegerProduct &product, const GpuArch &arch);

@@ -6,6 +6,9 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::cuda;
 
+/// Neighbouring codes of a thread that are an operand of the next product.
+static constexpr int64_t kChained = 4;
+
 namespace {
 /// The text of what follows the sums.
 class EndText {
@@ -27,7 +30,7 @@ public:
                             vector > 1 ? kLane : 0);
     nn::QuantizedConvOp op = product.op;
     graph.give(lowered[op.getY()], [sum](ArrayRef<AffineExpr>) { return sum; });
-    if (Value codes = product.firstCodes) {
+    if (Value codes = product.isChain ? Value() : product.firstCodes) {
       Node *kept = graph.given(IntegerType::get(lowered.context(), 8),
                                "frit::byteAt(elements.first.words, v)", kLane);
       graph.give(lowered[codes], [kept](ArrayRef<AffineExpr>) { return kept; });
@@ -327,7 +330,9 @@ nn::Match<IntegerEnd> frit::cuda::printEnd(const IntegerProduct &product,
   if (vector != neighbours)
     return nn::Mismatch("the filters of its two products are no multiple of " +
                         Twine(neighbours));
-  auto first = EndText(describeFirst(product), lowered, vector)
+  // A chain's codes are operands, of which a thread has fewer neighbours.
+  int64_t kept = product.isChain ? kChained : vector;
+  auto first = EndText(describeFirst(product), lowered, kept)
                    .printFirst(product.firstCodes);
   if (!first)
     return first.mismatch();
@@ -351,9 +356,11 @@ std::string frit::cuda::printStruct(const IntegerProduct &product,
                      constantsText("int", {{"kVector", end.vector}}) + "\n" +
                      end.text + "};\n";
   if (product.first)
-    text += ("struct " + name + "_first : " + name + "_product {\n").str() +
-            printSizes(describeFirst(product), early) + "\n" + end.first +
-            "};\n";
+    text +=
+        ("struct " + name + "_first : " + name + "_product {\n").str() +
+        printSizes(describeFirst(product), early) +
+        (product.isChain ? constantsText("int", {{"kVector", kChained}}) : "") +
+        "\n" + end.first + "};\n";
   return text;
 }
 

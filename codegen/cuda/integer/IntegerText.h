@@ -22,8 +22,8 @@ nn::Match<IntegerEnd> printEnd(const IntegerProduct &product,
                                const LinalgFusion &lowered, int64_t neighbours);
 
 /// Prints the struct NAME_product of integer_gemm.cuh, and NAME_first of
-/// byte_pair.cuh if there are two products; `tile` is the text of the tile's
-/// constants.
+/// byte_pair.cuh or byte_chain.cuh if there are two products; `tile` is the
+/// text of the tile's constants.
 std::string printStruct(const IntegerProduct &product, const IntegerEnd &end,
                         const LinalgFusion &lowered, llvm::StringRef name,
                         llvm::StringRef tile);

@@ -142,21 +142,6 @@ static artifact::TensorMap mapOfX(const IntegerProduct &product,
   return map;
 }
 
-/// Returns the map of w, which deals filters out to columns.
-static artifact::TensorMap mapOfW(const IntegerProduct &product,
-                                  const WgmmaTile &tile) {
-  nn::QuantizedConvOp conv = product.op;
-  int64_t depth = product.depth();
-  artifact::TensorMap map =
-      tensorMap(cast<BlockArgument>(conv.getW()).getArgNumber(),
-                nn::tensorType(conv.getW()).getElementType(),
-                {depth, 2, 4, 4, product.k / 32},
-                {depth, 8 * depth, 2 * depth, 32 * depth},
-                {kByteDepth, 2, 4, 4, tile.n / tile.cluster / 32});
-  map.swizzle = kLineBytes;
-  return map;
-}
-
 /// Returns the map of boxes of a tensor with an element for each sum.
 static artifact::TensorMap mapOfBoxes(const IntegerProduct &product,
                                       unsigned argument, Type element) {
@@ -192,15 +177,17 @@ KernelText WgmmaBytes::print(FittedBytes &fitted, Problem &problem,
       constantsText("bool", {{"pingPong", tile.pingPong}});
   KernelText kernel;
   kernel.header = product.first ? "byte_pair" : "wgmma_bytes";
-  kernel.tensorMaps = {mapOfX(product, tile), mapOfW(product, tile)};
+  kernel.tensorMaps = {mapOfX(product, tile),
+                       mapOfFilters(product, tile.n / tile.cluster)};
   // As wgmma_bytes.cuh decides from the end's text.
   SmallVector<Type> inputs(lowered.inputElements());
   Type stored = elementType(lowered.outputs().front());
   std::string maps = ", &m0, &m1";
   if (product.first) {
     IntegerProduct first = describeFirst(product);
-    kernel.tensorMaps.insert(kernel.tensorMaps.begin(),
-                             {mapOfX(first, tile), mapOfW(first, tile)});
+    kernel.tensorMaps.insert(
+        kernel.tensorMaps.begin(),
+        {mapOfX(first, tile), mapOfFilters(first, tile.n / tile.cluster)});
     maps += ", &m2, &m3";
   }
   auto addBoxes = [&](bool isBoxed, unsigned argument, Type element) {

@@ -2,8 +2,7 @@
 //
 // WGMMA of 8-bit integers, signed or not, with sums in i32, and of 8-bit floats
 // with sums in f32: 64 rows by N columns by 32 steps of k, from shared memory.
-// See wgmma.cuh; the operands are
-// along k, and have lines of 128 bytes with the 128-byte swizzle.
+// See wgmma.cuh; operands are along k. Rows of bytes may also be in registers.
 //
 // A schedule P with `wgmma` has whole warpgroups, each of 64 rows and all
 // columns of the tile: warpM is 16, warpN is tileN, depth 128 and split 1. Its
@@ -81,8 +80,30 @@ template <int N> struct WgmmaBytes;
                " {" FRIT_NAMES_##Sums "}, %" #Sums ", %" #I1 ", p, 1, 1;\n}\n" \
                : FRIT_SUMS_##Sums("+f")                                        \
                : "l"(a), "l"(b), "r"(int(accumulate)))
-#define FRIT_WGMMA_BYTES(N, Sums, I1, I2)                                      \
+// Rows in registers: those of a thread are of mma.sync's operand.
+#define FRIT_WGMMA_ROWS(N, Sums, A, B, I1, I2, I3, I4, I5)                     \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #I5 ", 0;\n"               \
+               "wgmma.mma_async.sync.aligned.m64n" #N "k32.s32." A "." B       \
+               " {" FRIT_NAMES_##Sums "}, {%" #Sums ", %" #I1 ", %" #I2        \
+                                      ", %" #I3 "}, %" #I4 ", p;\n}\n"         \
+               : FRIT_SUMS_##Sums("+r")                                        \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b),           \
+                 "r"(int(accumulate)))
+#define FRIT_WGMMA_BYTES(N, Sums, I1, I2, I3, I4, I5)                          \
   template <> struct WgmmaBytes<N> {                                           \
+    template <bool SignedA, bool SignedB>                                      \
+    __device__ static void multiplyBytes(int (&d)[Sums],                       \
+                                         const uint32_t (&a)[4], uint64_t b,   \
+                                         bool accumulate) {                    \
+      if constexpr (SignedA && SignedB)                                        \
+        FRIT_WGMMA_ROWS(N, Sums, "s8", "s8", I1, I2, I3, I4, I5);              \
+      else if constexpr (SignedA)                                              \
+        FRIT_WGMMA_ROWS(N, Sums, "s8", "u8", I1, I2, I3, I4, I5);              \
+      else if constexpr (SignedB)                                              \
+        FRIT_WGMMA_ROWS(N, Sums, "u8", "s8", I1, I2, I3, I4, I5);              \
+      else                                                                     \
+        FRIT_WGMMA_ROWS(N, Sums, "u8", "u8", I1, I2, I3, I4, I5);              \
+    }                                                                          \
     template <bool SignedA, bool SignedB>                                      \
     __device__ static void multiplyBytes(int (&d)[Sums], uint64_t a,           \
                                          uint64_t b, bool accumulate) {        \
@@ -116,13 +137,14 @@ __device__ inline void keepBelow(int &sum) {
 
 #endif
 
-FRIT_WGMMA_BYTES(32, 16, 17, 18)
-FRIT_WGMMA_BYTES(64, 32, 33, 34)
-FRIT_WGMMA_BYTES(128, 64, 65, 66)
-FRIT_WGMMA_BYTES(192, 96, 97, 98)
-FRIT_WGMMA_BYTES(256, 128, 129, 130)
+FRIT_WGMMA_BYTES(32, 16, 17, 18, 19, 20, 21)
+FRIT_WGMMA_BYTES(64, 32, 33, 34, 35, 36, 37)
+FRIT_WGMMA_BYTES(128, 64, 65, 66, 67, 68, 69)
+FRIT_WGMMA_BYTES(192, 96, 97, 98, 99, 100, 101)
+FRIT_WGMMA_BYTES(256, 128, 129, 130, 131, 132, 133)
 
 #undef FRIT_WGMMA_BYTES
+#undef FRIT_WGMMA_ROWS
 #undef FRIT_WGMMA_TYPES
 #undef FRIT_WGMMA_FLOATS
 #undef FRIT_NAMES_16

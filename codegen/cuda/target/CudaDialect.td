@@ -8,6 +8,7 @@
 include "codegen/cuda/custom/Custom.td"
 include "codegen/cuda/attention/Attention.td"
 include "codegen/cuda/attention/AttentionGradient.td"
+include "codegen/cuda/integer/ByteRows.td"
 include "codegen/cuda/integer/WgmmaBytes.td"
 include "codegen/cuda/integer/IntegerGemm.td"
 include "codegen/cuda/rows/Rows.td"

@@ -15,7 +15,8 @@
 //             of two convolutions, both of them; after a convolution's chain, a
 //             pointwise convolution and its own chain; in the chain of a
 //             product, another product of the same rows; in that of a product
-//             of bytes, another one that becomes bytes
+//             of bytes, another one that becomes bytes; after it, one that
+//             multiplies the bytes that it becomes
 //   movement  a chain of operators that only select elements. With one reader
 //             in a map or row group it becomes an index computation there.
 //             Before it, also elementwise operators that only it reads
@@ -84,6 +85,10 @@ inline bool isRecomputed(mlir::Operation *op) {
 /// memory.
 bool widensForReaders(mlir::Operation *op);
 
+/// Returns the only reader of an operator's results, or null if there are
+/// several.
+mlir::Operation *onlyReader(mlir::Operation *op);
+
 /// Returns whether an operator can only run in the kernel of a product.
 bool isEpilogueOnly(mlir::Operation *op);
 
@@ -146,7 +151,8 @@ private:
   /// Returns them without what computes an operand of a contraction.
   llvm::SmallVector<mlir::Operation *> chainOf(const Group &group) const;
   /// Returns why `from` and its reader `to` cannot share a kernel, if they
-  /// cannot. The legality checks are in FusionLegality.cpp.
+  /// cannot. The legality checks are in FusionLegality.cpp, those of products
+  /// of bytes in FusionBytes.cpp.
   nn::Legality checkLegality(unsigned from, unsigned to) const;
   nn::Legality checkEpilogue(const Group &from, const Group &to) const;
   /// Returns whether `to` is a convolution that is added to the one of `from`,
@@ -163,8 +169,11 @@ private:
   /// Returns whether the two are products of bytes, `to` reads all of what
   /// becomes of `from`, and the target computes both in one kernel.
   bool pairsBytes(const Group &from, const Group &to) const;
+  /// Returns whether `to` is a product that alone multiplies the bytes that the
+  /// product of `from` becomes, and the target computes both in one kernel.
+  bool chainsBytes(const Group &from, const Group &to) const;
   nn::Legality checkPrologue(const Group &from, const Group &to) const;
-  /// Returns the product of bytes of a group, or null.
+  /// Returns the last product of bytes of a group, or null.
   mlir::Operation *productOfBytes(const Group &group) const;
   /// Returns the group norm of a group, or null.
   mlir::Operation *normOf(const Group &group) const;

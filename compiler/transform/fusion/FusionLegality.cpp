@@ -14,8 +14,7 @@ using namespace frit::nn;
 /// comparisons per element costs more than a kernel of its own.
 static constexpr unsigned maxFusedConcat = 4;
 
-/// Returns the only reader of `op`, or null if there are several.
-static Operation *onlyReader(Operation *op) {
+Operation *frit::onlyReader(Operation *op) {
   Operation *reader = nullptr;
   for (Operation *user : op->getUsers()) {
     if (reader && reader != user)
@@ -70,21 +69,9 @@ bool FusionGroups::isIn(Operation *op, const Group &group) const {
          groupOf[index->second] == groupOf[group.members.front()];
 }
 
-bool FusionGroups::pairsBytes(const Group &from, const Group &to) const {
-  if (!productOfBytes(from) || !productOfBytes(to) || from.space != to.space)
-    return false;
-  for (unsigned member : from.members)
-    for (Operation *user : ops[member]->getUsers())
-      if (!isIn(user, from) && !isIn(user, to))
-        return false;
-  SmallVector<Operation *> both = operatorsOf(from);
-  llvm::append_range(both, operatorsOf(to));
-  return target.canFusePair(both);
-}
-
 Legality FusionGroups::checkEpilogue(const Group &from, const Group &to) const {
   if (addsContraction(from, to) || chainsContraction(from, to) ||
-      pairsProducts(from, to) || pairsBytes(from, to))
+      pairsProducts(from, to) || pairsBytes(from, to) || chainsBytes(from, to))
     return std::nullopt;
   if (productOfBytes(from) && to.kind == Kind::map)
     return checkEndOfBytes(from, to);
@@ -126,13 +113,6 @@ Legality FusionGroups::checkPrologue(const Group &from, const Group &to) const {
   return std::nullopt;
 }
 
-Operation *FusionGroups::productOfBytes(const Group &group) const {
-  for (unsigned member : group.members)
-    if (isa<QuantizedConvOp>(ops[member]))
-      return ops[member];
-  return nullptr;
-}
-
 Operation *FusionGroups::normOf(const Group &group) const {
   for (unsigned member : group.members)
     if (isa<GroupNormOp>(ops[member]))
@@ -150,60 +130,6 @@ bool frit::widensForReaders(Operation *op) {
          llvm::none_of(cast->getUsers(), [](Operation *user) {
            return user->hasTrait<OpTrait::IsTerminator>();
          });
-}
-
-/// Returns whether an operator is what a kernel stores in 8 bits, or leads to
-/// it, or is computed along with it.
-static bool leadsToCodes(Operation *op) {
-  if (isa<GeluSlopeOp>(op))
-    return true;
-  for (int i = 0; i < 8; ++i) {
-    auto type = resultType(op);
-    if (isa<CastOp>(op) && isa<FloatType>(type.getElementType()) &&
-        type.getElementTypeBitWidth() == 8)
-      return true;
-    Operation *next = nullptr;
-    for (Operation *user : op->getUsers())
-      if (isa<ElementwiseOp>(user) &&
-          resultType(user).getShape() == type.getShape())
-        next = user;
-    if (!next)
-      return false;
-    op = next;
-  }
-  return false;
-}
-
-/// Any elementwise operators may follow a product of bytes, as many as there
-/// are, if they alone read its result. Of floats that become codes, what is in
-/// between is stored, too, if it has other readers.
-Legality FusionGroups::checkEndOfBytes(const Group &from,
-                                       const Group &to) const {
-  if (from.space != to.space)
-    return Mismatch("it has another shape");
-  Operation *product = productOfBytes(from);
-  auto isInside = [&](Operation *user) {
-    return isIn(user, from) || isIn(user, to);
-  };
-  bool makesCodes =
-      isa<FloatType>(
-          tensorType(cast<QuantizedConvOp>(product).getX()).getElementType()) &&
-      leadsToCodes(ops[to.members.front()]);
-  for (unsigned member : from.members)
-    for (Operation *user : ops[member]->getUsers())
-      if (!isInside(user) &&
-          !(makesCodes &&
-            resultType(ops[member]).getElementTypeBitWidth() == 16))
-        return Mismatch("the intermediate value has other readers");
-  for (unsigned member : to.members) {
-    if (!target.canFuseEpilogue(product, ops[member]))
-      return Mismatch("the target's kernel does not take it");
-    // Its readers widen the result, which takes half of the memory so.
-    if (widensForReaders(ops[member]) &&
-        llvm::none_of(ops[member]->getUsers(), isInside))
-      return Mismatch("a wider type would be stored");
-  }
-  return std::nullopt;
 }
 
 /// Any elementwise operators may follow a group norm, if they alone read its
@@ -229,17 +155,6 @@ Legality FusionGroups::checkEndOfNorm(const Group &from,
       return Mismatch("a wider type would be stored");
   }
   return std::nullopt;
-}
-
-bool FusionGroups::feedsEnd(const Group &from, const Group &to) const {
-  Operation *product = productOfBytes(to);
-  if (from.kind != Kind::map || !product || from.space != to.space)
-    return false;
-  for (unsigned member : from.members)
-    for (Operation *user : ops[member]->getUsers())
-      if (user == product || (!isIn(user, from) && !isIn(user, to)))
-        return false;
-  return true;
 }
 
 Legality FusionGroups::checkMovement(const Group &from, const Group &to) const {

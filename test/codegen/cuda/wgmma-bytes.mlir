@@ -39,7 +39,7 @@ func.func @product(%x: tensor<12288x4096xui8>, %w: tensor<1024x4096xi8>) {
 func.func @windows(%x: tensor<32x56x56x64xui8>, %w: tensor<64x3x3x64xi8>) {
   %xz = nn.constant dense<0> : tensor<ui8>
   %wz = nn.constant dense<0> : tensor<i8>
-  %0 = nn.fusion(%x, %w, %xz, %wz) : (tensor<32x56x56x64xui8>, tensor<64x3x3x64xi8>, tensor<ui8>, tensor<i8>) -> tensor<32x56x56x64xi32> {
+  %0 = nn.fusion(%x, %w, %xz, %wz) schedule(#cuda.wgmma_bytes<tile_m = 128, tile_n = 64, stages = 5>) : (tensor<32x56x56x64xui8>, tensor<64x3x3x64xi8>, tensor<ui8>, tensor<i8>) -> tensor<32x56x56x64xi32> {
   ^bb0(%a: tensor<32x56x56x64xui8>, %b: tensor<64x3x3x64xi8>, %c: tensor<ui8>, %d: tensor<i8>):
     %1 = nn.quantized_conv %a, %b, %c, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>} : (tensor<32x56x56x64xui8>, tensor<64x3x3x64xi8>, tensor<ui8>, tensor<i8>) -> tensor<32x56x56x64xi32>
     nn.yield %1 : tensor<32x56x56x64xi32>

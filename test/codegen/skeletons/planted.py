@@ -130,7 +130,7 @@ FAULTS = {"wgmma_gemm": {
     if (!isFirst)""", "    if (!isFirst)", WRONG),
 }, "wgmma_conv": {
     "descriptor: wrong swizzle of short lines":
-        ("wgmma.cuh", "LineBytes == 64 ? 2 : 3", "LineBytes == 64 ? 1 : 3",
+        ("wgmma.cuh", "LineBytes == 64 ? 2", "LineBytes == 64 ? 1",
          WRONG),
     "im2col: one tap on":
         ("wgmma_conv.cuh", "tap % P::s * P::dilationW",
@@ -154,6 +154,24 @@ FAULTS = {"wgmma_gemm": {
     "two products of bytes: one sum of both":
         ("wgmma_tile.cuh", "i > 0 || step > first);",
          "i > 0 || step > firstStep);", WRONG),
+}, "byte_rows": {
+    "rows of bytes: the row of the next tap":
+        ("byte_rows.cuh", "(i * 32 / kTaps * Block::kRowBytes",
+         "((i * 32 + 32) / kTaps * Block::kRowBytes", WRONG),
+    "rows of bytes: released before they are multiplied":
+        ("byte_rows.cuh", "    waitProducts<0>();\n", "", WRONG),
+    "rows of bytes: the second group's pixels":
+        ("byte_rows.cuh", "strip * ByteRowsLayout::pixels * P::c",
+         "tileRow * ByteRowsLayout::pixels * P::c", WRONG),
+}, "byte_chain": {
+    "chain of bytes: codes of another row":
+        ("byte_chain.cuh", "operand[step / 4][step % 4]",
+         "operand[step / 4][step % 4 ^ 1]", WRONG),
+    "chain of bytes: the filters of the first columns":
+        ("byte_chain.cuh", "first * P::c);", "0 * P::c);", WRONG),
+    "chain of bytes: boxes of another row of pixels":
+        ("byte_chain.cuh", "storeBox(mapY, boxAt(box), box * 128, col, line);",
+         "storeBox(mapY, boxAt(box), box * 128, col, line - 1);", WRONG),
 }, "wgmma_attention": {
     "descriptor: half of the lines":
         ("wgmma_attention_products.cuh",

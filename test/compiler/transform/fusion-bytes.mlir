@@ -189,3 +189,46 @@ func.func @apart(%x: tensor<64x64xui8>, %w: tensor<64x64xi8>, %v: tensor<64x64xu
   %t4 = nn.add %t1, %t3 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   return %t4, %s6 : tensor<64x64xf32>, tensor<64x64xui8>
 }
+
+// -----
+
+// A product that alone multiplies the bytes that another one becomes is a part
+// of its kernel, with what follows.
+// CHECK-LABEL: func @chain
+// CHECK: nn.fusion(
+// CHECK: nn.quantized_conv
+// CHECK: nn.quantized_conv
+// CHECK-NEXT: nn.cast
+// CHECK-NEXT: nn.yield
+// CHECK-NOT: nn.fusion(
+func.func @chain(%x: tensor<8x64xi8>, %w: tensor<32x64xi8>, %v: tensor<64x32xi8>, %z: tensor<i8>) -> tensor<8x64xf32> {
+  %0 = nn.quantized_conv %x, %w, %z, %z {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<8x64xi8>, tensor<32x64xi8>, tensor<i8>, tensor<i8>) -> tensor<8x32xi32>
+  %1 = nn.cast %0 {to = i8} : (tensor<8x32xi32>) -> tensor<8x32xi8>
+  %2 = nn.quantized_conv %1, %v, %z, %z {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<8x32xi8>, tensor<64x32xi8>, tensor<i8>, tensor<i8>) -> tensor<8x64xi32>
+  %3 = nn.cast %2 {to = f32} : (tensor<8x64xi32>) -> tensor<8x64xf32>
+  return %3 : tensor<8x64xf32>
+}
+
+// -----
+
+// If it is added to what a third one becomes, it joins that instead; other
+// readers of the bytes keep both apart, too.
+// CHECK-LABEL: func @added
+// CHECK: nn.fusion(
+// CHECK: nn.quantized_conv
+// CHECK-NEXT: nn.cast
+// CHECK-NEXT: nn.yield
+// CHECK: nn.fusion(
+// CHECK: nn.quantized_conv
+// CHECK: nn.quantized_conv
+// CHECK: nn.add
+func.func @added(%x: tensor<8x64xi8>, %w: tensor<32x64xi8>, %v: tensor<64x32xi8>, %u: tensor<64x64xi8>, %z: tensor<i8>) -> tensor<8x64xi8> {
+  %0 = nn.quantized_conv %x, %w, %z, %z {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<8x64xi8>, tensor<32x64xi8>, tensor<i8>, tensor<i8>) -> tensor<8x32xi32>
+  %1 = nn.cast %0 {to = i8} : (tensor<8x32xi32>) -> tensor<8x32xi8>
+  %2 = nn.quantized_conv %1, %v, %z, %z {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<8x32xi8>, tensor<64x32xi8>, tensor<i8>, tensor<i8>) -> tensor<8x64xi32>
+  %3 = nn.cast %2 {to = i8} : (tensor<8x64xi32>) -> tensor<8x64xi8>
+  %4 = nn.quantized_conv %x, %u, %z, %z {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<8x64xi8>, tensor<64x64xi8>, tensor<i8>, tensor<i8>) -> tensor<8x64xi32>
+  %5 = nn.cast %4 {to = i8} : (tensor<8x64xi32>) -> tensor<8x64xi8>
+  %6 = nn.add %3, %5 : (tensor<8x64xi8>, tensor<8x64xi8>) -> tensor<8x64xi8>
+  return %6 : tensor<8x64xi8>
+}
