@@ -295,11 +295,21 @@ bool CommandLine::readSizes() {
 /// Checks how many variants the shapes ask for, and what is written of them.
 bool CommandLine::checkVariants() {
   for (const ModelInput &input : options.inputs) {
-    if (int64_t count = countVariants(input.openSymbols); count > kMostVariants)
+    if (int64_t count = countVariants(input.openSymbols);
+        count > kMostVariants) {
+      std::string all, fewer = suggestSizes(input.openSymbols);
+      for (const SymbolSizes &symbol : input.openSymbols)
+        all += (all.empty() ? "" : " times ") +
+               std::to_string(symbol.sizes.size()) + " of '" + symbol.name +
+               "'";
       return wrong("-fshape asks for " + Twine(count) +
-                   " variants of the model, and an artifact holds at most " +
-                   Twine(kMostVariants) + "; list fewer sizes, as -fshape=" +
-                   input.openSymbols.back().name + "=1,8,64");
+                   " variants of the model, " + all +
+                   ", and an artifact holds at most " + Twine(kMostVariants) +
+                   (fewer.empty()
+                        ? "; list fewer sizes, as -fshape=" +
+                              input.openSymbols.back().name + "=1,8,64"
+                        : "; the same ranges with fewer variants are" + fewer));
+    }
     if (!input.openSymbols.empty() && !input.isDecoder && !input.hasCaches &&
         (options.emit == Emit::nn || options.emit == Emit::json ||
          options.emit == Emit::fused))

@@ -122,6 +122,41 @@ bool frit::parseShape(StringRef spec, ImportOptions &import,
                             : parseSymbol(symbol, text, import, openSymbols);
 }
 
+std::string frit::suggestSizes(std::vector<SymbolSizes> openSymbols) {
+  std::vector<std::vector<int64_t>> before;
+  for (const SymbolSizes &symbol : openSymbols)
+    before.push_back(symbol.sizes);
+  while (countVariants(openSymbols) > kMostVariants) {
+    // Of the dimension with most sizes, leave out one between two that are
+    // near. The first two say where a range begins, and the last where it ends.
+    SymbolSizes &symbol = *llvm::max_element(
+        openSymbols, [](const SymbolSizes &a, const SymbolSizes &b) {
+          return a.sizes.size() < b.sizes.size();
+        });
+    std::vector<int64_t> &sizes = symbol.sizes;
+    if (sizes.size() < 4 || symbol.ranges.size() != 1)
+      return "";
+    size_t best = 2;
+    for (size_t i = 3; i + 1 < sizes.size(); ++i)
+      if (sizes[i + 1] * sizes[best - 1] < sizes[best + 1] * sizes[i - 1])
+        best = i;
+    sizes.erase(sizes.begin() + best);
+  }
+  std::string text;
+  for (auto [symbol, sizes] : llvm::zip_equal(openSymbols, before)) {
+    if (symbol.sizes == sizes)
+      continue;
+    text += " -fshape=" + symbol.name + "=" + std::to_string(sizes[0]) + "..";
+    text +=
+        llvm::join(llvm::map_range(llvm::drop_begin(symbol.sizes),
+                                   [](int64_t n) { return std::to_string(n); }),
+                   ",");
+    if (symbol.multiple > 1)
+      text += "/" + std::to_string(symbol.multiple);
+  }
+  return text;
+}
+
 int64_t frit::countVariants(llvm::ArrayRef<SymbolSizes> openSymbols) {
   int64_t count = 1;
   for (const SymbolSizes &symbol : openSymbols)

@@ -18,6 +18,10 @@ bool parseShape(llvm::StringRef spec, ImportOptions &import,
 /// Returns the number of variants for the symbols' sizes.
 int64_t countVariants(llvm::ArrayRef<SymbolSizes> openSymbols);
 
+/// Returns -fshape options that serve the same sizes by at most kMostVariants
+/// variants. Empty if there are none.
+std::string suggestSizes(std::vector<SymbolSizes> openSymbols);
+
 } // namespace frit
 
 #endif // FRIT_COMPILER_DRIVER_OPTIONS_SHAPEOPTIONS_H
