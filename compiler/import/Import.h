@@ -52,6 +52,9 @@ struct ImportOptions {
   /// several sizes. Inputs of @main that have such dimensions get the attribute
   /// `nn.symbols`: per dimension the symbol, or "".
   llvm::StringSet<> openSymbols;
+  /// Compute lists of numbers and places between elements in the model, so that
+  /// padding can follow them, also where tables would do for one size.
+  bool computesPlaces = false;
   /// Cache for the weights of several imports in one context; may be null.
   WeightCache *weights = nullptr;
   /// Numbers of strings that several imports share; may be null.

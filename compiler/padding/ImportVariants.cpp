@@ -10,11 +10,11 @@ using namespace frit;
 
 FailureOr<ModelVariants> frit::importVariants(
     ArrayRef<SymbolSizes> symbols,
-    llvm::function_ref<OwningOpRef<ModuleOp>(ArrayRef<int64_t>)> import,
+    llvm::function_ref<OwningOpRef<ModuleOp>(ArrayRef<int64_t>, bool)> import,
     MLIRContext &context) {
   ModelVariants model;
   if (symbols.empty()) {
-    OwningOpRef<ModuleOp> module = import({});
+    OwningOpRef<ModuleOp> module = import({}, false);
     if (!module)
       return failure();
     model.modules.push_back(std::move(module));

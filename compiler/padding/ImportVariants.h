@@ -28,12 +28,13 @@ struct ModelVariants {
 
 /// Imports a model, for its own sizes or for each combination of the sizes in
 /// `symbols`, and proves that calls with other sizes may be padded. `import`
-/// imports it for one size per symbol and returns null after reporting an
-/// error. Data-dependent counts become outputs. Fails after reporting an error.
+/// imports it for one size per symbol, with ImportOptions::computesPlaces as
+/// given, and returns null after reporting an error. Data-dependent counts
+/// become outputs. Fails after reporting an error.
 mlir::FailureOr<ModelVariants>
 importVariants(llvm::ArrayRef<SymbolSizes> symbols,
-               llvm::function_ref<
-                   mlir::OwningOpRef<mlir::ModuleOp>(llvm::ArrayRef<int64_t>)>
+               llvm::function_ref<mlir::OwningOpRef<mlir::ModuleOp>(
+                   llvm::ArrayRef<int64_t> sizes, bool computesPlaces)>
                    import,
                mlir::MLIRContext &context);
 

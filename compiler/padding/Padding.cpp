@@ -44,7 +44,7 @@ static std::string reasonOf(Operation *large) {
   if (llvm::all_of(large->getOperands(),
                    [](Value x) { return x.getDefiningOp<ConstantOp>(); }))
     return "has numbers that were computed for one size, as resizing with "
-           "antialiasing or to a size does, and grids of anchors";
+           "antialiasing does";
   if (isa<PadOp>(large))
     return "puts elements after its last one";
   if (isa<SliceOp>(large))

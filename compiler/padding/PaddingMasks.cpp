@@ -183,6 +183,22 @@ void PaddingMasks::limit(GatherOp large, int64_t last, bool isLimited) {
   it->second.isNeeded |= isLimited;
 }
 
+/// Returns places of elements that are all equal, `small` of `large`: such as a
+/// list of as many has that was joined before, since they may be anywhere.
+std::optional<DimPlaces> PaddingMasks::placesOfEqual(int64_t small,
+                                                     int64_t large) const {
+  if (small == large)
+    return DimPlaces{{large, large}};
+  for (const DimPlaces &places : listed) {
+    int64_t own = 1, whole = 1;
+    for (SizePair part : places)
+      own *= part.small, whole *= part.large;
+    if (own == small && whole == large)
+      return places;
+  }
+  return std::nullopt;
+}
+
 std::optional<PaddedValue> PaddingMasks::join(ConcatOp small, ConcatOp large,
                                               const Operands &operands,
                                               bool isNew) {
@@ -196,16 +212,16 @@ std::optional<PaddedValue> PaddingMasks::join(ConcatOp small, ConcatOp large,
   SmallVector<DimPlaces> places;
   for (auto [from, to, operand] :
        llvm::zip_equal(small.getXs(), large.getXs(), operands)) {
-    // Elements that are all equal need no places.
-    int64_t length = shapeOf(to)[axis];
-    if (operand.anywhere && shapeOf(from)[axis] != length)
-      return std::nullopt;
     for (auto [dim, part] : llvm::enumerate(operand.places))
       if (!operand.anywhere &&
           (int64_t(dim) == axis ? hasOffset(part) : !isLeading(part)))
         return std::nullopt;
-    places.push_back(operand.anywhere ? DimPlaces{{length, length}}
-                                      : operand.places[axis]);
+    auto part = operand.anywhere
+                    ? placesOfEqual(shapeOf(from)[axis], shapeOf(to)[axis])
+                    : operand.places[axis];
+    if (!part)
+      return std::nullopt;
+    places.push_back(*part);
     // New elements behind those of a cache have a variant for each size of it.
     if (found == joins.end() && !joinsFixed && areSame(places.back()))
       return std::nullopt;
@@ -215,6 +231,7 @@ std::optional<PaddedValue> PaddingMasks::join(ConcatOp small, ConcatOp large,
   }
   if (found == joins.end())
     found = joins.insert({large, {}}).first;
+  llvm::append_range(listed, places);
   return found->second.add(smallSizes, places, largeSizes) ? result
                                                            : std::nullopt;
 }

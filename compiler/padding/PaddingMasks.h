@@ -28,7 +28,10 @@ public:
       : largeSizes(largeSizes), multiples(multiples) {}
 
   /// Starts the comparison with a small model of these sizes.
-  void begin(llvm::ArrayRef<int64_t> sizes) { smallSizes.assign(sizes); }
+  void begin(llvm::ArrayRef<int64_t> sizes) {
+    smallSizes.assign(sizes);
+    listed.clear();
+  }
 
   /// Calls `pad` on an operator's operands with its present masks and, if that
   /// fails, with additional ones. Returns the first success.
@@ -128,6 +131,7 @@ private:
   std::optional<PaddedValue> tryMasks(mlir::Operation *large, Operands operands,
                                       llvm::ArrayRef<Site> sites,
                                       mlir::TypedAttr value, Pad pad);
+  std::optional<DimPlaces> placesOfEqual(int64_t small, int64_t large) const;
   bool addSample(Mask &mask, const DimPlaces &places) const;
   mlir::Value buildSize(const SizeExpr &expr);
   mlir::Value buildIsInside(const Mask &mask, mlir::Value like);
@@ -138,6 +142,8 @@ private:
   llvm::MapVector<mlir::Operation *, SizeSamples> constants;
   llvm::MapVector<mlir::Operation *, Limit> limits;
   llvm::MapVector<mlir::Operation *, PaddedJoin> joins;
+  /// Places of parts of the lists that were joined in this comparison.
+  llvm::SmallVector<DimPlaces> listed;
   llvm::MapVector<mlir::Operation *, PaddedSlice> slices;
 
   // State of apply().

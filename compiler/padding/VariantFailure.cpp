@@ -19,6 +19,8 @@ using namespace frit;
 static constexpr size_t kMostTried = 8;
 /// Sizes after the smallest valid one that must be valid, too.
 static constexpr int64_t kMostNeighbors = 8;
+/// The largest number whose multiples are tried.
+static constexpr int64_t kMostMultiple = 64;
 
 /// Returns the numbers in a text.
 static SmallVector<int64_t> numbersIn(StringRef text) {
@@ -78,6 +80,64 @@ bool Variants::explainMost(size_t index, const Mixing &error) {
   return true;
 }
 
+/// Returns the bounds of the multiples of a number among a symbol's sizes; a
+/// pair that is no range if there are not several.
+static std::pair<int64_t, int64_t> multiplesIn(const SymbolSizes &symbol,
+                                               int64_t number) {
+  return {llvm::alignTo(symbol.least, number),
+          llvm::alignDown(symbol.most, number)};
+}
+
+/// Returns the least number whose multiples are valid for the symbols that
+/// `varies` says, as networks need that join what they upsample with what they
+/// had before.
+std::optional<int64_t>
+Variants::validMultiple(const std::vector<bool> &varies) {
+  for (int64_t number = 2; number <= kMostMultiple; number *= 2) {
+    bool isValid = true, isAny = false;
+    for (int64_t i = 0; i <= kMostNeighbors && isValid; ++i) {
+      Sizes sizes = largest();
+      for (size_t index = 0; index < symbols.size(); ++index) {
+        auto [first, last] = multiplesIn(symbols[index], number);
+        if (!varies[index] || symbols[index].multiple > 1 || first >= last)
+          continue;
+        isAny = true;
+        int64_t count = (last - first) / number;
+        sizes[index] = first + i * count / kMostNeighbors * number;
+      }
+      isValid = isAny && importQuietly(sizes);
+    }
+    if (isValid)
+      return number;
+  }
+  return std::nullopt;
+}
+
+/// Returns the ranges of multiples that validMultiple found, as -fshape takes
+/// them.
+std::string Variants::multiplesText(const std::vector<bool> &varies,
+                                    int64_t number) const {
+  std::string text;
+  for (auto [symbol, isVaried] : llvm::zip_equal(symbols, varies)) {
+    auto [first, last] = multiplesIn(symbol, number);
+    if (isVaried && symbol.multiple == 1 && first < last)
+      text += llvm::formatv(" -fshape={0}={1}..{2}/{3}", symbol.name, first,
+                            last, number);
+  }
+  return text;
+}
+
+bool Variants::explainMultiple(const Mixing &error) {
+  std::vector<bool> all(symbols.size());
+  for (auto [symbol, varies] : llvm::zip_equal(symbols, all))
+    varies = !symbol.isList();
+  std::optional<int64_t> number = validMultiple(all);
+  if (number)
+    emitError(error.loc) << "sizes that are multiples of " << *number
+                         << " fit: give" << multiplesText(all, *number);
+  return number.has_value();
+}
+
 bool Variants::explainTraced(size_t index, const Mixing &error) {
   const SymbolSizes &symbol = symbols[index];
   SmallVector<int64_t> numbers = numbersIn(error.reason);
@@ -100,6 +160,7 @@ void Variants::explainFailure(const Mixing &error) {
   for (size_t index = 0; index < symbols.size(); ++index)
     if (explainMost(index, error) || explainTraced(index, error))
       return;
+  explainMultiple(error);
 }
 
 /// Returns the symbol whose size is why the model does not exist for `sizes`:
@@ -136,6 +197,16 @@ std::optional<int64_t> Variants::leastValid(size_t index, int64_t invalid) {
   return invalid + valid * by;
 }
 
+/// Makes listed sizes serve calls from the size on from which the model exists.
+/// Returns false if one of them is smaller.
+bool Variants::raiseLeast(size_t index, int64_t invalid) {
+  std::optional<int64_t> least = leastValid(index, invalid);
+  if (!least || *least > symbols[index].sizes.front())
+    return false;
+  symbols[index].least = *least;
+  return true;
+}
+
 /// Reports that the model does not exist for some sizes of a symbol.
 void Variants::reportInvalid(size_t index, const Mixing &mixing,
                              const Sizes &small) {
@@ -143,9 +214,20 @@ void Variants::reportInvalid(size_t index, const Mixing &mixing,
   std::optional<int64_t> least;
   if (!symbols[index].isList())
     least = leastValid(index, small[index]);
+  std::vector<bool> varies(symbols.size());
+  varies[index] = true;
+  // The multiples of a number may leave more sizes than those from one on do.
+  std::optional<int64_t> number;
+  if (!least || symbols[index].most - *least < *least - small[index])
+    number = validMultiple(varies);
   InFlightDiagnostic error = emitError(mixing.loc);
   StringRef name = symbols[index].name;
   error << reason << " (for " << sizesText(small) << ")";
+  if (number) {
+    error << "; sizes that are multiples of " << *number << " fit: give"
+          << multiplesText(varies, *number);
+    return;
+  }
   if (least) {
     error << "; larger sizes fit: begin the range there, as -fshape=" << name
           << "="

@@ -179,11 +179,36 @@ bool Variants::proveEach() {
     if (std::optional<Mixing> mixing = prove(varies, failed)) {
       if (!mixing->isInvalid && proveJoins())
         return true;
+      if (!mixing->isInvalid && provePlaces(varies, *mixing, failed))
+        return proveEach();
+      if (mixing->isInvalid && symbols[index].isList() &&
+          raiseLeast(index, failed[index]))
+        return proveEach();
       if (!makeExact(index, *mixing, failed))
         return false;
     }
   }
   return true;
+}
+
+/// Proves the symbols that vary in imports that compute places. Where that
+/// fails for a reason that tables do not have, it becomes the reason.
+bool Variants::provePlaces(const std::vector<bool> &varies, Mixing &mixing,
+                           Sizes &failed) {
+  if (computesPlaces)
+    return false;
+  computesPlaces = true;
+  Sizes failedNow;
+  std::optional<Mixing> left = prove(varies, failedNow);
+  if (!left || (!left->isInvalid && proveJoins()))
+    return true;
+  computesPlaces = false;
+  proofs.clear();
+  if (!left->isInvalid) {
+    mixing = *left;
+    failed = failedNow;
+  }
+  return false;
 }
 
 /// Returns the number of sizes of a symbol's ranges.
@@ -231,15 +256,21 @@ bool Variants::tellsInputs() const {
 bool Variants::makeExact(size_t index, const Mixing &mixing,
                          const Sizes &small) {
   SymbolSizes &symbol = symbols[index];
-  if (mixing.isInvalid) {
+  if (mixing.isInvalid && !symbol.isList()) {
     reportInvalid(index, mixing, small);
     return false;
   }
   padded[index] = false;
   proofs.clear();
-  std::string why = llvm::formatv(
-      "'{0}' {1} cannot be padded to {2}, as this {3}", symbol.name,
-      small[index], variantFor(small)[index], mixing.reason);
+  std::string why =
+      mixing.isInvalid
+          ? llvm::formatv("'{0}' cannot be {1}: {2}", symbol.name, small[index],
+                          mixing.reason)
+                .str()
+          : llvm::formatv("'{0}' {1} cannot be padded to {2}, as this {3}",
+                          symbol.name, small[index], variantFor(small)[index],
+                          mixing.reason)
+                .str();
   int64_t others = 1;
   for (const SymbolSizes &other : symbols)
     others *= other.name == symbol.name ? 1 : int64_t(other.sizes.size());

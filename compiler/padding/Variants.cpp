@@ -87,7 +87,7 @@ bool Variants::build() {
         first = {diagnostic.getLocation(), diagnostic.str(), true};
       return failure(); // others handle it, too
     });
-    module = import(largest());
+    module = import(largest(), computesPlaces);
   }
   if (!module) {
     explainFailure(first);
@@ -126,7 +126,7 @@ OwningOpRef<ModuleOp> Variants::importQuietly(const Sizes &sizes,
         diagnostic.getSeverity() == DiagnosticSeverity::Error)
       *failure = {diagnostic.getLocation(), diagnostic.str(), true};
   });
-  OwningOpRef<ModuleOp> module = import(sizes);
+  OwningOpRef<ModuleOp> module = import(sizes, computesPlaces);
   if (module)
     record(sizes, *module);
   return module;

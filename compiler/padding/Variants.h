@@ -20,8 +20,8 @@ namespace frit {
 class Variants {
 public:
   using Sizes = std::vector<int64_t>; ///< one per symbol
-  using Import =
-      std::function<mlir::OwningOpRef<mlir::ModuleOp>(const Sizes &sizes)>;
+  using Import = std::function<mlir::OwningOpRef<mlir::ModuleOp>(
+      const Sizes &sizes, bool computesPlaces)>;
 
   Variants(llvm::ArrayRef<SymbolSizes> symbols, Import import,
            mlir::MLIRContext &context)
@@ -64,6 +64,8 @@ private:
 
   bool proveEach();
   bool proveJoins();
+  bool provePlaces(const std::vector<bool> &varies, Mixing &mixing,
+                   Sizes &failed);
   bool proveTogether();
   bool makeExact(size_t index, const Mixing &mixing, const Sizes &small);
   int64_t leastServed(size_t index, int64_t size) const;
@@ -78,11 +80,16 @@ private:
   /// largest sizes of all others.
   bool imports(size_t index, int64_t size);
   /// Report what to give for a symbol instead of its range, after an error of
-  /// the largest size: its largest size, or the size in the file. Return false
-  /// if neither is found.
+  /// the largest size: its largest size, the size in the file, or the multiples
+  /// of a number. Return false if it is not found.
   bool explainMost(size_t index, const Mixing &error);
   bool explainTraced(size_t index, const Mixing &error);
+  bool explainMultiple(const Mixing &error);
   void explainFailure(const Mixing &error);
+  std::optional<int64_t> validMultiple(const std::vector<bool> &varies);
+  std::string multiplesText(const std::vector<bool> &varies,
+                            int64_t number) const;
+  bool raiseLeast(size_t index, int64_t invalid);
   size_t findInvalid(const Sizes &sizes);
   std::optional<int64_t> leastValid(size_t index, int64_t invalid);
   void reportInvalid(size_t index, const Mixing &mixing, const Sizes &small);
@@ -120,6 +127,8 @@ private:
   std::vector<bool> padded;
   /// Whether lists of two open sizes are joined, and all symbols are proved.
   bool joinsFixed = false;
+  /// Whether imports compute places: tables failed, and this may not.
+  bool computesPlaces = false;
   std::map<Sizes, Proof> proofs;
   std::map<Sizes, Shapes> known;
   /// Output and dimension of lengths that the model counts.

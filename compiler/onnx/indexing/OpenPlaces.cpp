@@ -27,7 +27,11 @@ bool importer::hasOpenLengths(Node &node) {
 }
 
 Expr importer::openIota(Node &node, Type element, int64_t count) {
-  Value first = node.scalar(element, 0), step = node.scalar(element, 1);
+  return openIota(node, node.scalar(element, 0), node.scalar(element, 1),
+                  count);
+}
+
+Expr importer::openIota(Node &node, Value first, Value step, int64_t count) {
   if (node.failed || !node.import().mayBecome(1))
     return {node, {}};
   Operation *op = createInferred(

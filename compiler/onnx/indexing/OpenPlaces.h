@@ -12,7 +12,10 @@ namespace frit::importer {
 /// number that padding can replace (compiler/padding), and not tabulated.
 bool hasOpenLengths(Node &node);
 
-/// Builds 0 to `count` - 1 so that what is computed of it is not folded.
+/// Builds `count` numbers from `first` on so that what is computed of them is
+/// not folded.
+Expr openIota(Node &node, mlir::Value first, mlir::Value step, int64_t count);
+/// As the other, 0 to `count` - 1.
 Expr openIota(Node &node, mlir::Type element, int64_t count);
 
 /// Pads a dimension as the modes edge, reflect and wrap of Pad do, by indices.

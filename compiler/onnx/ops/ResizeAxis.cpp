@@ -169,11 +169,15 @@ static Expr openCubicWeight(Expr x, double a, bool isOuter) {
 /// that tables of several sizes do not share.
 static bool followsSize(Node &node, const ResizeAxis &axis,
                         const ResizeRules &rules) {
-  bool isBetween = axis.hasSize &&
-                   (rules.mode != "nearest" || axis.output % axis.input != 0);
-  bool isKnown = rules.coordinates == "align_corners" ||
-                 (isBetween && (rules.coordinates == "half_pixel" ||
-                                rules.coordinates == "pytorch_half_pixel"));
+  bool isBetween =
+      axis.hasSize && (rules.mode != "nearest" ||
+                       axis.output % axis.input != 0 || node.computesPlaces());
+  bool isKnown =
+      rules.coordinates == "align_corners" ||
+      (isBetween && (rules.coordinates == "half_pixel" ||
+                     rules.coordinates == "pytorch_half_pixel")) ||
+      (isBetween && node.computesPlaces() &&
+       rules.coordinates == "asymmetric" && rules.nearest != "simple");
   return isKnown && !rules.antialias && !rules.excludesOutside &&
          axis.output > 1 && hasOpenLengths(node);
 }
@@ -189,6 +193,8 @@ static Expr resizeOpenAxis(Expr x, int64_t dim, const ResizeAxis &axis,
   Expr whole = openIota(node, f32, 1) + output;
   if (rules.coordinates == "align_corners")
     place = place * (input - 1) / (output - 1);
+  else if (rules.coordinates == "asymmetric")
+    place = place / (whole / input);
   else
     place = (place + 0.5) / (whole / input) - 0.5;
   SmallVector<int64_t> line(x.rank(), 1);

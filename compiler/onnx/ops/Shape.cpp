@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/onnx/indexing/OpenPlaces.h"
 #include "compiler/onnx/reader/Expr.h"
 #include "compiler/onnx/reader/Hooks.h"
 
@@ -157,8 +158,12 @@ static Results range(Node &node) {
     return {};
   }
   int64_t shape = std::max(count, 0.0);
+  Value first = node.reshape(node.input(0), {}),
+        step = node.reshape(node.input(2), {});
+  if (node.computesPlaces() && shape > 0)
+    return {openIota(node, first, step, shape).value};
   return {node.create<nn::IotaOp>(
-      {node.reshape(node.input(0), {}), node.reshape(node.input(2), {})},
+      {first, step},
       {node.named("shape", ArrayRef(shape)),
        node.named("axis", node.builder().getI64IntegerAttr(0))})};
 }

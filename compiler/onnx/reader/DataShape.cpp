@@ -3,10 +3,32 @@
 #include "compiler/onnx/reader/DataShape.h"
 
 #include "dialects/nn/Fold.h"
+#include "dialects/nn/constants/ConstantValues.h"
 
 using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
+
+DenseElementsAttr frit::importer::knownElements(Value value) {
+  if (DenseElementsAttr known = nn::constantValue(value))
+    return known;
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || type.getNumElements() > nn::foldLimit)
+    return nullptr;
+  std::optional<nn::ConstantValue> computed = nn::evaluateConstant(value);
+  if (!computed || computed->readsWeights)
+    return nullptr;
+  Builder b(value.getContext());
+  Type element = type.getElementType();
+  SmallVector<Attribute> elements;
+  for (float number :
+       nn::readElements(computed->elements, computed->elements.shape()))
+    if (isa<FloatType>(element))
+      elements.push_back(b.getFloatAttr(element, number));
+    else
+      elements.push_back(b.getIntegerAttr(element, int64_t(number)));
+  return DenseElementsAttr::get(type, elements);
+}
 
 DataShape frit::importer::staticShape(Type type) {
   DataShape shape;
@@ -101,7 +123,10 @@ Size DataSizes::add(Value value, SizeRange range) {
 std::optional<DataShape> DataSizes::elementsOf(Value value) const {
   if (auto found = elements.find(value); found != elements.end())
     return found->second;
-  DenseElementsAttr known = nn::constantValue(value, kMostElements);
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || type.getNumElements() > kMostElements)
+    return std::nullopt;
+  DenseElementsAttr known = knownElements(value);
   if (!known || !isa<IntegerType>(known.getElementType()))
     return std::nullopt;
   bool isUnsigned = known.getElementType().isUnsignedInteger() ||

@@ -31,6 +31,10 @@ namespace frit::importer {
 
 class Node;
 
+/// Returns the elements of a small constant, or of a value that is computed of
+/// constants and was not folded, as places are. Null for others.
+mlir::DenseElementsAttr knownElements(mlir::Value value);
+
 /// constant + sum of factor · number, numbers ascending.
 struct Size {
   struct Term {

@@ -24,7 +24,7 @@ std::optional<SmallVector<double>> frit::importer::numbers(Node &node, size_t i,
   Value x = node.input(i);
   if (!x)
     return std::nullopt;
-  DenseElementsAttr value = nn::constantValue(x);
+  DenseElementsAttr value = knownElements(x);
   if (!value) {
     node.notKnown(i);
     return std::nullopt;

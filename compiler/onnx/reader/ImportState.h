@@ -91,6 +91,8 @@ public:
   virtual bool trains() const = 0;
   /// Returns whether this is one of several imports, for different sizes.
   virtual bool hasOpenSizes() const = 0;
+  /// Returns whether places are computed (ImportOptions::computesPlaces).
+  virtual bool computesPlaces() const = 0;
   /// Returns the name of the tool that wrote the model, or "".
   virtual llvm::StringRef producer() const = 0;
   /// Returns whether the model checks indices (ImportOptions::checkIndices).

@@ -46,6 +46,7 @@ public:
   std::optional<int64_t> boundOf(const std::string &name) override;
   bool trains() const override { return options.trains; }
   bool hasOpenSizes() const override { return !options.openSymbols.empty(); }
+  bool computesPlaces() const override { return options.computesPlaces; }
   llvm::StringRef producer() const override { return model->producer_name(); }
   bool checksIndices() const override { return options.checkIndices; }
   void addCheck(mlir::Value number, std::string message,

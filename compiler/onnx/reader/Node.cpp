@@ -65,7 +65,7 @@ std::optional<SmallVector<int64_t>> Node::integers(size_t i) {
   Value value = input(i);
   if (!value)
     return std::nullopt;
-  DenseElementsAttr elements = nn::constantValue(value);
+  DenseElementsAttr elements = knownElements(value);
   if (!elements) {
     notKnown(i);
     return std::nullopt;

@@ -68,6 +68,8 @@ public:
   bool modelTrains() const;
   /// Returns whether the model is imported for several sizes.
   bool hasOpenSizes() const { return state.hasOpenSizes(); }
+  /// Returns whether places are computed (ImportOptions::computesPlaces).
+  bool computesPlaces() const { return state.computesPlaces(); }
   /// Records that the file has this node in training mode.
   void noteTrainingMode() { state.inTrainingMode.push_back(loc); }
   /// Returns the value of a key in the node's metadata, or "".

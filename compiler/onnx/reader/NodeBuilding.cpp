@@ -43,6 +43,18 @@ Value Node::create(OperationName name, ValueRange operands,
   return constant(DenseElementsAttr::get(type, numbers));
 }
 
+/// Returns whether an operator stays one although it may be folded: lists that
+/// are joined from those of several scales, as steps of anchors are, and
+/// numbers that may be computed of a size, as its root.
+static bool followsSize(Operation *op) {
+  auto type = nn::tensorType(op->getResult(0));
+  bool isFloat = isa<FloatType>(type.getElementType());
+  if (isa<nn::ConcatOp>(op))
+    return isFloat || type.getRank() > 1;
+  return isFloat && type.getNumElements() == 1 && isa<nn::ElementwiseOp>(op) &&
+         !isa<nn::CastOp>(op);
+}
+
 Value Node::build(OperationName name, ValueRange operands,
                   ArrayRef<NamedAttribute> attributes) {
   Operation *op = importer::createInferred(loc, name, operands, attributes);
@@ -50,7 +62,8 @@ Value Node::build(OperationName name, ValueRange operands,
     failed = true;
     return {};
   }
-  if (DenseElementsAttr value = nn::evaluate(op)) {
+  bool isKept = state.computesPlaces() && followsSize(op);
+  if (DenseElementsAttr value = isKept ? nullptr : nn::evaluate(op)) {
     op->destroy();
     return constant(value);
   }
