@@ -37,6 +37,14 @@ static Block &bodyOf(ModuleOp module) {
   return mainOf(module).getBody().front();
 }
 
+/// Returns why two models differ where the large one has this operator.
+static std::string reasonOfOther(Operation *large) {
+  auto node = dyn_cast<NameLoc>(large->getLoc());
+  return node && node.getName().getValue().contains("/step")
+             ? "is a step of a loop, which is unrolled for one number of steps"
+             : "computes something else for other sizes";
+}
+
 /// Returns what an operator does that padding does not allow.
 static std::string reasonOf(Operation *large) {
   if (isa<ReshapeOp>(large))
@@ -49,6 +57,8 @@ static std::string reasonOf(Operation *large) {
     return "puts elements after its last one";
   if (isa<SliceOp>(large))
     return "counts elements from its end";
+  if (isa<GatherOp, GatherElementsOp, ScatterElementsOp>(large))
+    return "picks elements of it by indices that the data give";
   return "combines or moves elements along it";
 }
 
@@ -118,7 +128,7 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
       a = list->getIterator();
     // Shape arithmetic may have led to other operators.
     if (!areAlike(&*a, &*b))
-      return Mixing{b->getLoc(), "computes something else for other sizes"};
+      return Mixing{b->getLoc(), reasonOfOther(&*b)};
     auto isPick = [&](auto small) {
       return small && padPicks(small, cast<decltype(small)>(*b), pairs);
     };
@@ -134,7 +144,7 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
       else if (Operation *failed = pairs.failed())
         return Mixing{failed->getLoc(), reasonOf(failed)};
       else
-        return Mixing{b->getLoc(), "computes something else for other sizes"};
+        return Mixing{b->getLoc(), reasonOfOther(&*b)};
     }
     if (a->hasTrait<OpTrait::IsTerminator>()) {
       for (auto [i, result] : llvm::enumerate(operands))

@@ -4,8 +4,10 @@
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <array>
+#include <limits>
 #include <numeric>
 
 using namespace frit;
@@ -31,6 +33,9 @@ static constexpr int64_t kMostDivisor = 64;
 static constexpr int64_t kMostStride = 2048;
 /// The largest numerator of a scale that is fitted, and its denominator.
 static constexpr int64_t kMostScale = 16, kMostScaleDivisor = 32;
+/// The largest numbers of a ratio of sampling rates that is fitted: from 44100
+/// to 16000 it is 160 / 441.
+static constexpr int64_t kMostRatio = 1024;
 
 std::optional<SizeExpr> SizeSamples::fit(unsigned symbol, int64_t divisor,
                                          int64_t shift, int64_t scale) const {
@@ -107,6 +112,10 @@ std::optional<SizeExpr> SizeSamples::fit() const {
     for (unsigned symbol = 0; symbol < symbols; ++symbol)
       if (solve(symbol, divisor, solutions); !solutions.empty())
         return solutions.front().expr;
+  for (int64_t divisor = 2; divisor <= kMostRatio; ++divisor)
+    for (unsigned symbol = 0; symbol < symbols; ++symbol)
+      if (solveRatio(symbol, divisor, solutions); !solutions.empty())
+        return solutions.front().expr;
   return std::nullopt;
 }
 
@@ -122,8 +131,48 @@ bool SizeSamples::isAmbiguous(llvm::ArrayRef<int64_t> multiples) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Long strides
+// Long strides and ratios
 //===----------------------------------------------------------------------===//
+
+/// The smallest and the largest size tell the ratio but for a part of 1 /
+/// divisor. Each sample bounds the shift, of which an offset takes the whole
+/// divisors.
+void SizeSamples::solveRatio(unsigned symbol, int64_t divisor,
+                             llvm::SmallVectorImpl<Solution> &solutions) const {
+  auto bySize = [&](const auto &a, const auto &b) {
+    return a.first[symbol] < b.first[symbol];
+  };
+  auto [first, last] =
+      std::minmax_element(samples.begin(), samples.end(), bySize);
+  int64_t distance = last->first[symbol] - first->first[symbol];
+  int64_t change = last->second - first->second;
+  if (distance == 0 || change <= 0)
+    return;
+  for (int64_t scale = std::max<int64_t>(2, (change - 1) * divisor / distance);
+       scale <= std::min(kMostRatio, (change + 1) * divisor / distance + 1);
+       ++scale) {
+    if (std::gcd(scale, divisor) != 1)
+      continue;
+    int64_t from = std::numeric_limits<int64_t>::min(),
+            to = std::numeric_limits<int64_t>::max();
+    for (const auto &[sizes, number] : samples) {
+      int64_t least = divisor * number - scale * sizes[symbol];
+      from = std::max(from, least);
+      to = std::min(to, least + divisor - 1);
+    }
+    if (from > to)
+      continue;
+    // Shifts of one solution have the same whole divisors.
+    while (from <= to) {
+      int64_t offset = llvm::divideFloorSigned(from, divisor);
+      int64_t begin = offset * divisor;
+      int64_t end = std::min(to, begin + divisor - 1);
+      solutions.push_back(
+          {{symbol, 1, offset, divisor, from - begin, scale}, end - begin});
+      from = end + 1;
+    }
+  }
+}
 
 /// Each sample says which quotient it has once the factor and the quotient of
 /// the smallest size are chosen, and so bounds the shift.
@@ -164,7 +213,7 @@ SizeSamples::findProbe(llvm::ArrayRef<int64_t> least,
                        llvm::ArrayRef<int64_t> large,
                        llvm::ArrayRef<int64_t> multiples) const {
   auto expr = fit();
-  if (!expr || expr->divisor <= kMostDivisor)
+  if (!expr || (expr->scale == 1 && expr->divisor <= kMostDivisor))
     return std::nullopt;
   unsigned symbol = expr->symbol;
   llvm::SmallVector<int64_t, 2> sizes(large);
@@ -178,8 +227,13 @@ SizeSamples::findProbe(llvm::ArrayRef<int64_t> least,
     return false;
   };
   llvm::SmallVector<Solution> solutions;
-  for (int64_t divisor = expr->divisor; divisor <= kMostStride; ++divisor)
-    solve(symbol, divisor, solutions);
+  if (expr->scale == 1)
+    for (int64_t divisor = expr->divisor; divisor <= kMostStride; ++divisor)
+      solve(symbol, divisor, solutions);
+  // Few samples of a ratio may look like rows of several elements.
+  if (expr->scale != 1 || expr->factor != 1)
+    for (int64_t divisor = 2; divisor <= kMostRatio; ++divisor)
+      solveRatio(symbol, divisor, solutions);
   for (const Solution &solution : solutions) {
     // Halve the shifts that are left.
     SizeExpr other = solution.expr;

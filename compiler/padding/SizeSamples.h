@@ -49,9 +49,9 @@ public:
   bool isAmbiguous(llvm::ArrayRef<int64_t> multiples) const;
 
   /// Returns sizes from `least` to `large`, multiples of these numbers, for
-  /// which a number tells whether fit() is wrong: it divides by a long stride,
-  /// and another expression matches all samples but differs for these sizes.
-  /// Nothing if there are none.
+  /// which a number tells whether fit() is wrong: it divides by a long stride
+  /// or is a ratio, and another expression matches all samples but differs for
+  /// these sizes. Nothing if there are none.
   std::optional<llvm::SmallVector<int64_t, 2>>
   findProbe(llvm::ArrayRef<int64_t> least, llvm::ArrayRef<int64_t> large,
             llvm::ArrayRef<int64_t> multiples) const;
@@ -65,6 +65,8 @@ private:
   };
   void solve(unsigned symbol, int64_t divisor,
              llvm::SmallVectorImpl<Solution> &solutions) const;
+  void solveRatio(unsigned symbol, int64_t divisor,
+                  llvm::SmallVectorImpl<Solution> &solutions) const;
   std::optional<SizeExpr> fit(unsigned symbol, int64_t divisor, int64_t shift,
                               int64_t scale) const;
   std::optional<SizeExpr> fitSum(unsigned symbol, unsigned second) const;

@@ -197,6 +197,19 @@ std::optional<PaddedValue> ValuePairs::findRows(GatherOp small, Value large,
 // Constants
 //===----------------------------------------------------------------------===//
 
+/// Returns the join of all elements.
+static AbstractValue numbersOf(const ConstantElements &elements) {
+  AbstractValue numbers;
+  for (float element : elements.distinct())
+    numbers = numbers |
+              (std::isnan(element) || element == INFINITY ? AbstractValue::any
+               : element == -INFINITY                     ? AbstractValue::below
+               : element > 0  ? AbstractValue::positive
+               : element == 0 ? AbstractValue::notNegative
+                              : AbstractValue::real);
+  return numbers;
+}
+
 /// Compares operator by operator, and by elements where that fails or cannot
 /// tell that they are numbers, as sin(x) / x where x may be 0.
 std::optional<PaddedValue> ValuePairs::findConstant(Value small, Value large,
@@ -215,8 +228,14 @@ std::optional<PaddedValue> ValuePairs::findConstant(Value small, Value large,
     return compared;
   if (auto result = compareElements(small, large))
     return result;
-  if (compared)
+  if (compared) {
+    // As of weights, their present values count: sin(x) / x of a filter's.
+    auto found = evaluated.find(large);
+    if (found != evaluated.end() && found->second && !compared->anywhere)
+      compared->content =
+          PaddedContent::uniform(::numbersOf(found->second->elements));
     return compared;
+  }
   // The large model needs all of a table.
   if (auto slice = dyn_cast<SliceOp>(from); slice && isAdjacent(slice))
     if (auto result = findSlice(slice, large, levels))
@@ -228,19 +247,6 @@ std::optional<PaddedValue> ValuePairs::findConstant(Value small, Value large,
   if (!failure)
     failure = to;
   return std::nullopt;
-}
-
-/// Returns the join of all elements.
-static AbstractValue numbersOf(const ConstantElements &elements) {
-  AbstractValue numbers;
-  for (float element : elements.distinct())
-    numbers = numbers |
-              (std::isnan(element) || element == INFINITY ? AbstractValue::any
-               : element == -INFINITY                     ? AbstractValue::below
-               : element > 0  ? AbstractValue::positive
-               : element == 0 ? AbstractValue::notNegative
-                              : AbstractValue::real);
-  return numbers;
 }
 
 /// Returns whether two elements are equal up to rounding, since one may have
