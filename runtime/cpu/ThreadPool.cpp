@@ -40,6 +40,16 @@ void relax() {
 /// adjacent cache lines that are prefetched together.
 constexpr uint64_t kScratchAlignment = artifact::kAlignment;
 
+/// The range [0, items), divided into `count` chunks.
+struct Chunks {
+  int64_t items, count;
+
+  int64_t begin(int64_t chunk) const {
+    return items / count * chunk + std::min(chunk, items % count);
+  }
+  int64_t end(int64_t chunk) const { return begin(chunk + 1); }
+};
+
 uint64_t aligned(uint64_t bytes) {
   return (bytes + kScratchAlignment - 1) / kScratchAlignment *
          kScratchAlignment;
@@ -54,6 +64,11 @@ struct ThreadPool::State {
   static constexpr uint32_t kOpen = 0x10000;
   static constexpr uint32_t kCall = 0x20000;
 
+  /// The next item of a thread's share.
+  struct alignas(64) Share {
+    std::atomic<int64_t> next;
+  };
+
   struct Worker {
     State *state;
     unsigned index;
@@ -61,11 +76,11 @@ struct ThreadPool::State {
   };
 
   alignas(64) std::atomic<uint32_t> gate{0};
-  alignas(64) std::atomic<int64_t> next{0};
   std::atomic<bool> stop{false};
   const Task *task = nullptr;
   Isa isa{};
   std::vector<Worker> workers;
+  std::unique_ptr<Share[]> shares;
   ScratchSize scratch;
   char *memory = nullptr;
 
@@ -109,13 +124,37 @@ struct ThreadPool::State {
 
   void run(Task body) {
     task = &body;
-    next.store(0, std::memory_order_relaxed);
     gate.fetch_add(kCall | kOpen, std::memory_order_acq_rel);
     system::wakeAll(gate);
     body(0);
     uint32_t now = gate.fetch_and(~kOpen, std::memory_order_acq_rel) & ~kOpen;
     while (now & kInside)
       now = await(now);
+  }
+
+  /// Calls `body` for each item on the first `threads` threads. They begin with
+  /// the same share of the items in each call, so that a step mostly reads what
+  /// the same processor wrote in the one before, and go on with what others
+  /// have left.
+  void divide(int64_t items, unsigned threads,
+              FunctionRef<void(int64_t item, unsigned thread)> body) {
+    if (threads == 1 || items <= 1) {
+      for (int64_t item = 0; item < items; ++item)
+        body(item, 0);
+      return;
+    }
+    const Chunks all{items, threads};
+    for (unsigned i = 0; i < threads; ++i)
+      shares[i].next.store(all.begin(i), std::memory_order_relaxed);
+    run([&](unsigned thread) {
+      for (unsigned i = 0; thread < threads && i < threads; ++i) {
+        const unsigned share = (thread + i) % threads;
+        int64_t item;
+        while ((item = shares[share].next.fetch_add(
+                    1, std::memory_order_relaxed)) < all.end(share))
+          body(item, thread);
+      }
+    });
   }
 };
 
@@ -124,6 +163,7 @@ ThreadPool::ThreadPool(unsigned threads, Isa isa)
   threads = std::clamp(threads, 1u, 1024u);
   state->isa = isa;
   state->workers.reserve(threads - 1); // the workers hold pointers into it
+  state->shares.reset(new State::Share[threads]);
   for (unsigned index = 1; index < threads; ++index) {
     State::Worker &worker =
         state->workers.emplace_back(State::Worker{state.get(), index, {}});
@@ -147,65 +187,27 @@ Isa ThreadPool::isa() const { return state->isa; }
 
 void ThreadPool::parallelItems(
     int64_t items, FunctionRef<void(int64_t item, unsigned thread)> body) {
-  if (size() == 1 || items <= 1) {
-    for (int64_t item = 0; item < items; ++item)
-      body(item, 0);
-    return;
-  }
-  auto task = [&](unsigned thread) {
-    for (;;) {
-      const int64_t item = state->next.fetch_add(1, std::memory_order_relaxed);
-      if (item >= items)
-        return;
-      body(item, thread);
-    }
-  };
-  state->run(task);
+  state->divide(items, size(), body);
 }
-
-namespace {
-/// The range [0, items), divided into `count` chunks.
-struct Chunks {
-  int64_t items, count;
-
-  int64_t begin(int64_t chunk) const {
-    return items / count * chunk + std::min(chunk, items % count);
-  }
-  int64_t end(int64_t chunk) const { return begin(chunk + 1); }
-};
-} // namespace
 
 void ThreadPool::parallelFor(
     int64_t items, FunctionRef<void(int64_t begin, int64_t end)> body) {
-  const Chunks chunks{items, std::min<int64_t>(items, int64_t(size()) * 8)};
-  if (size() == 1 || chunks.count <= 1) {
-    if (items > 0)
-      body(0, items);
-    return;
-  }
-  parallelItems(chunks.count, [&](int64_t chunk, unsigned) {
-    body(chunks.begin(chunk), chunks.end(chunk));
-  });
+  parallelSlots(items, size(),
+                [&](int64_t begin, int64_t end, int64_t) { body(begin, end); });
 }
 
 void ThreadPool::parallelSlots(
     int64_t items, int64_t slots,
     FunctionRef<void(int64_t begin, int64_t end, int64_t slot)> body) {
   slots = std::min<int64_t>({slots, items, int64_t(size())});
-  const Chunks chunks{items, std::min<int64_t>(items, slots * 8)};
   if (slots <= 1) {
     if (items > 0)
       body(0, items, 0);
     return;
   }
-  std::atomic<int64_t> next{0};
-  parallelItems(slots, [&](int64_t slot, unsigned) {
-    for (;;) {
-      const int64_t chunk = next.fetch_add(1, std::memory_order_relaxed);
-      if (chunk >= chunks.count)
-        return;
-      body(chunks.begin(chunk), chunks.end(chunk), slot);
-    }
+  const Chunks chunks{items, std::min<int64_t>(items, slots * 8)};
+  state->divide(chunks.count, slots, [&](int64_t chunk, unsigned thread) {
+    body(chunks.begin(chunk), chunks.end(chunk), thread);
   });
 }
 

@@ -12,11 +12,14 @@
 #include "runtime/cpu/Cpu.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace frit::artifact;
@@ -225,6 +228,32 @@ void testPool() {
   }
 }
 
+/// Tests that threads begin with their own share of the items, and that slots
+/// are not shared.
+void testShares() {
+  using namespace std::chrono_literals;
+  ThreadPool pool(2), four(4);
+  for (int call = 0; call < 50; ++call) {
+    std::vector<int64_t> taken[2];
+    pool.parallelItems(16, [&](int64_t item, unsigned thread) {
+      taken[thread].push_back(item);
+      std::this_thread::sleep_for(50us);
+    });
+    check(taken[0].size() + taken[1].size() == 16, "items of two threads");
+    check(taken[0].front() == 0, "the caller's first item");
+    check(taken[1].empty() || taken[1].front() >= 8, "a worker's first item");
+    std::atomic<int> used[3] = {};
+    std::atomic<int64_t> sum = 0;
+    four.parallelSlots(100, 3, [&](int64_t begin, int64_t end, int64_t slot) {
+      check(slot < 3 && used[slot]++ == 0, "a slot that is in use");
+      std::this_thread::sleep_for(10us);
+      sum += end - begin;
+      --used[slot];
+    });
+    check(sum == 100, "items of three slots");
+  }
+}
+
 /// Tests all f16 numbers, and floats around them.
 void testHalf(const std::vector<Isa> &isas) {
   for (Isa isa : isas) {
@@ -265,6 +294,7 @@ int main(int argc, char **argv) {
   for (Isa isa : frit::cpu::isas())
     isas.push_back(isa);
   testPool();
+  testShares();
   testHalf(isas);
   testGemms(isas);
   testRows(isas);
