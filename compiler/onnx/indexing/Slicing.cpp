@@ -153,27 +153,74 @@ static Results slice(Node &node) {
   return {x};
 }
 
+/// Splits an axis whose size, or that of its parts, depends on the data, as the
+/// tokens of each expert of a mixture.
+static Results splitDataDependent(Node &node, Value x, int64_t axis) {
+  DataSizes &sizes = node.dataSizes();
+  const Size whole = node.dataShape(x)[axis];
+  int64_t outputs = node.numOutputs();
+  std::optional<DataShape> parts;
+  if (node.has(1))
+    parts = sizes.anyElementsOf(node, node.input(1));
+  else if (auto given = node.integers("split"))
+    parts.emplace(given->begin(), given->end());
+  bool areGiven = node.has(1) || parts;
+  if (!areGiven) // equal parts, except for the last
+    parts.emplace(
+        outputs,
+        sizes.quotient(node, DataSizes::plus(whole, outputs - 1), outputs));
+  if (!parts || int64_t(parts->size()) != outputs) {
+    if (!node.failed)
+      node.error() << "needs a size for each of its " << outputs << " parts";
+    return {};
+  }
+  Results results;
+  Size start = 0, sum = 0;
+  for (auto [i, part] : llvm::enumerate(*parts)) {
+    Size rest = DataSizes::plus(whole, DataSizes::times(start, -1));
+    sum = DataSizes::plus(sum, part);
+    if (!areGiven)
+      part = sizes.largest(node, 0, sizes.least(node, part, rest));
+    else if (!part.isKnown() && int64_t(i) == outputs - 1)
+      part = rest; // so that all parts together are known to be the whole
+    else if (!part.isKnown())
+      part = sizes.largest(node, 0, sizes.least(node, part, whole));
+    results.push_back(node.sliceTo(x, axis, start, part, 1));
+    if (node.failed)
+      return {};
+    start = DataSizes::plus(start, part);
+  }
+  if (areGiven) {
+    Size rest = DataSizes::plus(whole, DataSizes::times(sum, -1));
+    Expr number = {node, sizes.valueOf(node, rest)};
+    node.import().addCheck(
+        (number.number(0) - number * number).value,
+        "node '" + node.fullName() +
+            "' has parts that do not add up to the elements of axis " +
+            std::to_string(axis));
+  }
+  return results;
+}
+
 static Results split(Node &node) {
   Value x = node.input(0);
   if (!x)
     return {};
   int64_t axis = node.axis(node.integer("axis", 0), rankOf(x));
-  if (node.failed)
-    return {};
-  if (!node.dataShape(x)[axis].isKnown()) {
-    node.error() << "splits a tensor whose size depends on the data, of up to "
-                 << nn::shapeOf(x)[axis] << " entries" << fixInputsHint(x);
-    return {};
-  }
-  int64_t whole = nn::shapeOf(x)[axis];
   int64_t outputs = node.numOutputs();
-  auto sizes = node.has(1) ? node.integers(1) : node.integers("split");
   if (node.failed)
     return {};
   if (node.integer("num_outputs", outputs) != outputs || outputs == 0) {
     node.error() << "num_outputs is not its number of outputs, " << outputs;
     return {};
   }
+  if (!node.dataShape(x)[axis].isKnown() ||
+      (node.has(1) && !knownElements(node.input(1))))
+    return splitDataDependent(node, x, axis);
+  int64_t whole = nn::shapeOf(x)[axis];
+  auto sizes = node.has(1) ? node.integers(1) : node.integers("split");
+  if (node.failed)
+    return {};
   if (!sizes) {
     // Equal parts, except for the last.
     int64_t part = llvm::divideCeil(whole, outputs);
