@@ -5,6 +5,7 @@
 //   past = Gather(Shape(past_key_values.0.key), 2)
 //   rows = Gather(embed_positions.weight, Range(past, past + sequence))
 //   angles = MatMul(frequencies, Cast(Unsqueeze(Range(past, past + sequence))))
+//   rows = (CumSum(tokens != padding) + past) * (tokens != padding) + padding
 //
 //===----------------------------------------------------------------------===//
 
@@ -139,4 +140,91 @@ void importer::multiplyPositions(Node &node) {
     node.setInput(i, rowsOfTokens(node, 0).to(elementOf(x)).reshape(shape));
     return;
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Positions that count tokens
+//===----------------------------------------------------------------------===//
+
+/// Most operators between a sum of tokens and the rows that it chooses.
+static constexpr int kMostSteps = 16;
+
+/// Returns whether a value is made of a prefix sum by few operators.
+static bool sumsUp(Value value, int steps = kMostSteps) {
+  Operation *def = value.getDefiningOp();
+  if (!def || !steps)
+    return false;
+  if (isa<nn::CumSumOp>(def))
+    return true;
+  return isa<nn::AddOp, nn::CastOp, nn::ReshapeOp, nn::SliceOp, nn::ExpandOp>(
+             def) &&
+         llvm::any_of(def->getOperands(), [&](Value operand) {
+           return sumsUp(operand, steps - 1);
+         });
+}
+
+/// Returns the only number of a value that sizes alone decide.
+static std::optional<int64_t> numberOf(Value value) {
+  auto type = nn::tensorType(value);
+  if (!isa<IntegerType>(type.getElementType()) || type.getNumElements() != 1)
+    return std::nullopt;
+  auto known = nn::evaluateConstant(value);
+  if (!known || known->readsWeights)
+    return std::nullopt;
+  return int64_t(*nn::readElements(known->elements, type.getShape()).begin());
+}
+
+void importer::addPositions(Node &node) {
+  const auto &call = node.import().positions;
+  if (!call || node.inputs().size() != 2)
+    return;
+  for (size_t i : {0, 1}) {
+    Value past = node.input(i), counts = node.input(1 - i);
+    if (!past || !counts || !isa<IntegerType>(elementOf(counts)) ||
+        sizes(counts) != SmallVector<int64_t>{call->batch, call->tokens} ||
+        numberOf(past) != call->past || !sumsUp(counts))
+      continue;
+    node.setInput(i, rowsOfTokens(node, 0).slice(1, 0, 1).to(elementOf(past)));
+    return;
+  }
+}
+
+/// Returns how far the row of a call's first token is from its position, if
+/// `rows` count tokens from that on.
+static std::optional<int64_t> rowOfFirst(Value rows, Value position,
+                                         int steps = kMostSteps) {
+  Operation *def = rows.getDefiningOp();
+  if (!def || !steps)
+    return std::nullopt;
+  if (isa<nn::CastOp, nn::ReshapeOp, nn::SliceOp, nn::ExpandOp>(def)) {
+    Value from = def->getOperand(0);
+    return from == position ? std::optional<int64_t>(0)
+                            : rowOfFirst(from, position, steps - 1);
+  }
+  if (!isa<nn::AddOp, nn::MulOp>(def))
+    return std::nullopt;
+  for (unsigned i : {0, 1}) {
+    Value other = def->getOperand(1 - i);
+    auto first = rowOfFirst(def->getOperand(i), position, steps - 1);
+    if (!first)
+      continue;
+    if (isa<nn::MulOp>(def))
+      return first;
+    // The first token is counted, too.
+    auto number = sumsUp(other) ? std::optional<int64_t>(1) : numberOf(other);
+    return number ? std::optional(*first + *number) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+void importer::limitPositions(Node &node, Value table, Value rows) {
+  ImportState &state = node.import();
+  if (!state.positionInput || !isTable(table))
+    return;
+  auto first = rowOfFirst(rows, state.positionInput);
+  if (!first)
+    return;
+  int64_t count = sizes(table)[0];
+  node.checkNumbers(state.positionInput, 0, count - 1 - *first,
+                    "has rows for " + Twine(count - *first) + " positions");
 }

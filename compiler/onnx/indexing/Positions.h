@@ -23,6 +23,14 @@ mlir::Value rowsOfPositions(Node &node, mlir::Value table,
 /// embeddings, if it lists the positions of the call's tokens.
 void multiplyPositions(Node &node);
 
+/// Replaces an operand of a sum with counts of the call's tokens, the number of
+/// the caches' entries, by the position of the call's first token.
+void addPositions(Node &node);
+
+/// Holds positions to the rows of a weight, if `rows` of it count the call's
+/// tokens from them on.
+void limitPositions(Node &node, mlir::Value table, mlir::Value rows);
+
 } // namespace frit::importer
 
 #endif // FRIT_COMPILER_ONNX_INDEXING_POSITIONS_H

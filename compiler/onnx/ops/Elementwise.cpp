@@ -17,6 +17,8 @@ using namespace frit::importer;
 template <typename Op> static Results binary(Node &node) {
   if (std::is_same_v<Op, nn::MulOp>)
     multiplyPositions(node);
+  if (std::is_same_v<Op, nn::AddOp>)
+    addPositions(node);
   Expr a = input(node, 0), b = input(node, 1);
   if (node.opset < 7 && node.integer("broadcast", 0) && a && b &&
       node.attribute("axis")) {

@@ -91,6 +91,8 @@ static Results gather(Node &node) {
   if (axis == 0)
     if (Value own = positionsFor(node, x, indices))
       indices = own;
+  if (axis == 0)
+    limitPositions(node, x, indices);
   if (node.failed || !node.checkIndices(indices, nn::shapeOf(x)[axis]))
     return {};
   if (nn::constantValue(indices) && rankOf(indices) <= 1 &&
