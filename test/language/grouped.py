@@ -13,7 +13,7 @@ import onnx
 from emulated import emulate
 from folders import make
 from onnx import TensorProto, helper
-from past import CAPACITY, Graph
+from past_models import CAPACITY, Graph
 from reference import Decoder
 
 PROMPT = [5, 7, 9, 11, 3, 2, 8, 50, 41, 40, 7]
@@ -24,7 +24,7 @@ def attention(*inputs, outputs, name, **attributes):
                             domain="com.microsoft", **attributes)
 
 
-def build(model, packed=True, window=-1, lengths="mask", coded=False):
+def build(model, packed=True, window=-1, lengths="mask", coded=False, forgets=False):
     g, size, heads, groups = Graph(), model.size, model.heads, model.groups
 
     def norm(x, name):
@@ -69,7 +69,8 @@ def build(model, packed=True, window=-1, lengths="mask", coded=False):
         present = [f"present.{i}.{k}" for k in ("key", "value")]
         g.nodes.append(attention(*given, *past, used, total, cos, sin, outputs=[f"y{i}", *present],
                                  name=f"attention{i}", num_heads=heads, kv_num_heads=groups,
-                                 do_rotary=1, scale=model.scale, local_window_size=window))
+                                 do_rotary=1, scale=model.scale, local_window_size=window,
+                                 sliding_window_cache=int(forgets)))
         presents += present
         x = g("Add", x, (multiply if coded else product)(f"y{i}", at + "self_attn.o_proj"))
         y = norm(x, at + "post_attention_layernorm")
@@ -138,6 +139,14 @@ def check_errors(work, model):
     fails("writes into the cache 'past_key_values.0.key' elsewhere than behind the entries that "
           "an input of a mask of keys counts", build(model, lengths="constant"))
     fails("depends on the size of the caches", build(model, lengths="size"))
+    # Without states nothing is kept that a window could hide.
+    onnx.save(build(model, window=8, forgets=True), work / "wrong.onnx")
+    done = subprocess.run(
+        ["fritc", work / "wrong.onnx", "-march=x86-64-v3", "-fshape=batch_size=1",
+         "-fshape=sequence_length=1", "-fshape=total_sequence_length=9",
+         "-fshape=past_sequence_length=8", "-fshape=kv_cache_dim=8", "-o", work / "no.so"],
+        capture_output=True, text=True)
+    assert done.returncode == 1 and "--context=NUMBER" in done.stderr, done.stderr
     # Nothing says the size of heads.
     hidden = build(model)
     for node in hidden.graph.node:
@@ -153,6 +162,8 @@ work.mkdir(parents=True, exist_ok=True)
 path, model = check(work, "packed", "llama")
 check(work, "apart", "llama", packed=False)
 check(work, "window", "mistral", window=8)
+# Caches of the window's size, as the builder makes them by default.
+check(work, "forgets", "mistral", window=8, forgets=True)
 check(work, "coded", "llama", coded=True)
 emulate(path, ["prefill", "decode"], "--context=16", "-fshape=chunk=2")
 check_errors(work, model)

@@ -92,6 +92,11 @@ bool GroupQuery::readHeads() {
     if (node.string(name, "NONE") != "NONE")
       node.error() << name << " is not supported: caches are not quantized";
   node.ignore("kv_cache_bit_width");
+  // Such caches forget what no query sees any more. States keep all entries,
+  // which windows hide.
+  if (node.integer("sliding_window_cache", 0) && !node.import().positions)
+    node.error() << "sliding_window_cache needs caches that are kept between "
+                    "calls: --context=NUMBER";
   if (heads < 1 || groups < 1 || heads % groups)
     node.error() << heads << " heads of queries cannot share " << groups
                  << " of keys";
