@@ -149,7 +149,7 @@ def tokenizers(root):
             "tokenizer.ggml.token_type": [1] * 6 + [3] + [6] * 256,
             "tokenizer.ggml.merges": ["a b"], "tokenizer.ggml.bos_token_id": 6,
             "tokenizer.ggml.add_bos_token": True,
-            "tokenizer.chat_template": "<|im_start|>system\nBe.<|im_end|>"},
+            "tokenizer.chat_template": TEMPLATE},
             {"x": (0, (2, 2), bytes(16)), "y": (12, (256,), bytes(144))})
 
 
@@ -189,6 +189,14 @@ def make(target, root, build):
             "folder": lambda: folder_seeds.make(root)}[target]()
 
 
+TEMPLATE = """{#- c -#}{% set ns = namespace(n=0) %}{% macro f(x, y='z') %}{{ x ~ y }}{% endmacro %}
+{%- for m in messages if m.role is string %}
+  {% if loop.index0 % 2 == 0 and m['content'][1:] not in ['', none] %}
+{{ f(m.content | trim | upper, y=loop.length) }}{{ m | tojson(indent=2) }}
+  {% else %}{% set ns.n = ns.n + 1 %}{{ m.content.split('e', 1)[::-1] | join('-') }}{% endif %}
+{% endfor %}{{ range(3) | map('string') | list }}{{ ns.n if ns.n > 0 else raise_exception('no') }}"""
+
+
 def words(target, root):
     """Words that a mutation may insert."""
     if target == "onnx":
@@ -223,7 +231,10 @@ def words(target, root):
         for word in ("type", "vocab", "merges", "normalizer", "Sequence", "decoders",
                      "pretokenizers", "normalizers", "Regex", "String", "BPE",
                      "Unigram", "unk_id", "\\w", "\\s", "[^", "(?=", "(a|aa)+",
-                     "tokenizer.ggml.pre", "llama-bpe", "general.alignment"):
+                     "tokenizer.ggml.pre", "llama-bpe", "general.alignment",
+                     "{% for x in messages %}", "{%- endfor -%}", "{% if x %}", "{% endif %}",
+                     "{{ x.y[::2] }}", " | tojson", "namespace(a=1)", "{% macro f(x) %}",
+                     "{% endmacro %}", " is defined", ".split('a')", "{% raw %}", " ~ ", "loop."):
             yield word.encode()
     if target == "plan":
         yield from (b"FRITPLAN", b"sm_90a", b"x86-64", b"compute_80")

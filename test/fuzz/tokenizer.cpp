@@ -67,8 +67,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     ids.push_back(id);
   decode(tokenizer, ids);
   Chat chat;
-  if (std::string written; !Chat::recognize(tokenizer, chat) &&
-                           !chat.write({{"user", "Hello"}}, written))
+  if (Chat::read(tokenizer, chat))
+    return 0;
+  const std::vector<Message> messages = {{"system", "Be."}, {"user", "Hello"}};
+  if (std::string written; !chat.write(messages, written))
     encode(tokenizer, written);
   return 0;
 }

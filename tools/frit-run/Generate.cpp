@@ -212,7 +212,7 @@ void Generation::report() const {
 Fault Generation::reply(std::vector<frit::tokenizer::Message> &messages,
                         std::string &text) {
   frit::tokenizer::Chat chat;
-  if (Fault fault = frit::tokenizer::Chat::recognize(tokenizer, chat))
+  if (Fault fault = frit::tokenizer::Chat::read(tokenizer, chat))
     return fault;
   std::string whole;
   if (Fault fault = chat.write(messages, whole))

@@ -61,34 +61,12 @@ static Fault decodeLine(const Tokenizer &tokenizer, const Options &options,
   return {};
 }
 
-static Fault readMessages(const std::string &line,
-                          std::vector<Message> &messages) {
-  Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_array())
-    return Fault("it is no JSON list of messages");
-  for (const Json &one : json) {
-    auto text = [&](const char *name) -> const std::string * {
-      auto found = one.is_object() ? one.find(name) : one.end();
-      return found == one.end() ? nullptr
-                                : found->get_ptr<const std::string *>();
-    };
-    const std::string *role = text("role"), *content = text("content");
-    if (!role || !content)
-      return Fault("a message is no object with texts \"role\" and "
-                   "\"content\"");
-    messages.push_back({*role, *content});
-  }
-  return {};
-}
-
 static Fault writeChat(const Tokenizer &tokenizer, std::string &line) {
   Chat chat;
-  std::vector<Message> messages;
-  if (Fault fault = Chat::recognize(tokenizer, chat))
+  if (Fault fault = Chat::read(tokenizer, chat))
     return fault;
-  if (Fault fault = readMessages(line, messages))
-    return fault;
-  return chat.write(messages, line);
+  std::string json = std::move(line);
+  return chat.write(json, line);
 }
 
 static Fault encodeLine(const Tokenizer &tokenizer, const Options &options,

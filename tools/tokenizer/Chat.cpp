@@ -2,132 +2,145 @@
 
 #include "tools/tokenizer/Chat.h"
 #include "tools/tokenizer/Text.h"
+#include "tools/tokenizer/jinja/Interpreter.h"
+#include "tools/tokenizer/jinja/Parser.h"
 
+#include <limits>
+#include <nlohmann/json.hpp>
+
+using namespace frit;
 using namespace frit::tokenizer;
-using frit::tools::Fault;
+using tools::Fault;
+/// Members keep their order, which tools are written in.
+using OrderedJson = nlohmann::ordered_json;
 
-static bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != text.npos;
-}
+/// How deep the JSON of a conversation may be nested.
+static constexpr int kDeepest = 64;
 
-/// Returns the system message that a ChatML template has in it.
-static std::string literalSystem(std::string_view jinja) {
-  // Line breaks of a literal are written either way.
-  for (std::string_view start :
-       {"<|im_start|>system\\n", "<|im_start|>system\n"})
-    for (size_t at = 0; (at = jinja.find(start, at)) != jinja.npos;) {
-      at += start.size();
-      std::string_view rest = jinja.substr(at);
-      std::string_view text = rest.substr(0, rest.find("<|im_end|>"));
-      if (!text.empty() && text.size() < rest.size() &&
-          text.find_first_of("'\"{}\\") == text.npos)
-        return std::string(text);
-    }
-  return "";
-}
+struct Chat::Template {
+  jinja::Block block;
+  std::vector<std::pair<std::string, std::string>> tokens;
+};
 
-/// Without white space at both ends.
-static std::string trim(std::string_view text) {
-  size_t begin = text.size(), end = 0;
-  forEachCharacter(text, [&](int32_t code, Span span) {
-    if (isSpace(code))
-      return;
-    begin = std::min(begin, span.begin);
-    end = span.end;
-  });
-  return begin < end ? std::string(text.substr(begin, end - begin)) : "";
-}
-
-Fault Chat::recognize(const Tokenizer &tokenizer, Chat &chat) {
-  const std::string &jinja = tokenizer.chatTemplate();
+Fault Chat::read(const Tokenizer &tokenizer, Chat &chat) {
+  const std::string &source = tokenizer.chatTemplate();
   chat = Chat();
-  if (jinja.empty())
+  if (source.empty())
     return Fault("the tokenizer has no chat template");
-  // SmolLM 3's is ChatML around a system message of its own with the date.
-  if (contains(jinja, "strftime_now"))
-    return Fault("the tokenizer's chat template writes today's date, which is "
-                 "not supported");
-  auto id = tokenizer.begin();
-  std::string begin = id ? *tokenizer.textOf(*id) : "";
-  bool writesBegin = contains(jinja, "bos_token");
-  if (contains(jinja, "<|im_start|>")) {
-    chat.kind = Kind::chatMl;
-    chat.defaultSystem = literalSystem(jinja);
-  } else if (contains(jinja, "<|start_header_id|>") &&
-             !contains(jinja, "Cutting Knowledge Date")) {
-    chat.kind = Kind::llama3;
-  } else if (contains(jinja, "<start_of_turn>")) {
-    chat.kind = Kind::gemma;
-    chat.joinsSystem = contains(jinja, "first_user_prefix");
-  } else if (contains(jinja, "<|end|>") &&
-             (contains(jinja, "<|user|>") || contains(jinja, "'<|' +"))) {
-    chat.kind = Kind::phi3;
-    bool hasBreak =
-        contains(jinja, "<|user|>\\n") || contains(jinja, "<|user|>\n") ||
-        contains(jinja, "<|user|>' + '\\n'") || contains(jinja, "'|>\\n'");
-    chat.roleEnd = hasBreak ? "\n" : "";
-  } else
-    return Fault("the tokenizer's chat template is none of those that are "
-                 "supported: ChatML, Llama 3 without dates, Gemma, Phi 3");
-  if (writesBegin)
-    chat.begin = begin;
+  auto made = std::make_shared<Template>();
+  made->tokens = tokenizer.namedTokens();
+  if (findInvalid(source) != source.npos)
+    return Fault("the tokenizer's chat template is no UTF-8");
+  if (Fault fault = jinja::parse(source, made->block))
+    return fault.within("the tokenizer's chat template");
+  chat.parsed = std::move(made);
   return {};
 }
 
-Fault Chat::check(const std::vector<Message> &messages) const {
-  for (size_t at = 0; at < messages.size(); ++at) {
-    const std::string &role = messages[at].role;
-    if (role != "system" && role != "user" && role != "assistant")
-      return Fault("message " + std::to_string(at) + " has role '" + role +
-                   "'; system, user and assistant are supported");
-    if (role == "system" && kind == Kind::gemma && (at || !joinsSystem))
-      return Fault(at ? "a system message is possible only at the start"
-                      : "this model has no system messages");
+/// Makes a value of JSON, which is as deep as was checked.
+static jinja::Value valueOf(jinja::Interpreter &interpreter,
+                            const OrderedJson &json) {
+  using jinja::Value;
+  switch (json.type()) {
+  case OrderedJson::value_t::boolean:
+    return Value(json.get<bool>());
+  case OrderedJson::value_t::number_unsigned:
+    if (json.get<uint64_t>() > uint64_t(std::numeric_limits<int64_t>::max()))
+      return Value(json.get<double>());
+    [[fallthrough]];
+  case OrderedJson::value_t::number_integer:
+    return Value(json.get<int64_t>());
+  case OrderedJson::value_t::number_float:
+    return Value(json.get<double>());
+  case OrderedJson::value_t::string:
+    return Value(*json.get_ptr<const std::string *>());
+  case OrderedJson::value_t::array: {
+    std::vector<Value> items;
+    for (const OrderedJson &item : json)
+      items.push_back(valueOf(interpreter, item));
+    return interpreter.makeList(std::move(items));
   }
+  case OrderedJson::value_t::object: {
+    std::vector<std::pair<Value, Value>> entries;
+    for (const auto &[key, item] : json.items())
+      entries.emplace_back(Value(key), valueOf(interpreter, item));
+    return interpreter.makeMap(std::move(entries));
+  }
+  default:
+    return Value::none();
+  }
+}
+
+static Fault checkMessages(const OrderedJson &messages) {
+  if (!messages.is_array())
+    return Fault("it is no JSON list of messages, and no object with a list "
+                 "\"messages\"");
+  for (const OrderedJson &message : messages)
+    if (!message.is_object() || !message.contains("role") ||
+        !message["role"].is_string())
+      return Fault("a message is no object with a text \"role\"");
   return {};
+}
+
+/// Gives messages with thoughts all names that templates know them by, as
+/// transformers does.
+static void nameThoughts(OrderedJson &messages) {
+  for (OrderedJson &message : messages) {
+    OrderedJson thoughts;
+    for (const char *name : {"reasoning_content", "thinking", "reasoning"})
+      if (thoughts.is_null() && message.contains(name))
+        thoughts = message[name];
+    if (thoughts.is_null())
+      continue;
+    OrderedJson named = {{"thinking", thoughts}};
+    for (const auto &[key, value] : message.items())
+      named[key] = value;
+    named["reasoning_content"] = thoughts;
+    message = std::move(named);
+  }
+}
+
+Fault Chat::write(std::string_view text, std::string &result) const {
+  // The parser takes any depth without recursion, but its values do not.
+  int depth = 0, deepest = 0;
+  auto follow = [&](int, OrderedJson::parse_event_t event, OrderedJson &) {
+    depth += event == OrderedJson::parse_event_t::object_start ||
+             event == OrderedJson::parse_event_t::array_start;
+    deepest = std::max(deepest, depth);
+    depth -= event == OrderedJson::parse_event_t::object_end ||
+             event == OrderedJson::parse_event_t::array_end;
+    return deepest <= kDeepest;
+  };
+  OrderedJson json =
+      OrderedJson::parse(text, follow, /*allow_exceptions=*/false);
+  if (deepest > kDeepest)
+    return Fault("it is nested more than " + std::to_string(kDeepest) +
+                 " deep");
+  OrderedJson given = json.is_object() ? json : OrderedJson{{"messages", json}};
+  if (Fault fault = checkMessages(given.contains("messages") ? given["messages"]
+                                                             : OrderedJson()))
+    return fault;
+  nameThoughts(given["messages"]);
+
+  jinja::Memory memory;
+  jinja::Interpreter interpreter(memory);
+  interpreter.define("tools", jinja::Value::none());
+  interpreter.define("documents", jinja::Value::none());
+  interpreter.define("add_generation_prompt", jinja::Value(true));
+  for (const auto &[name, token] : parsed->tokens)
+    interpreter.define(name, jinja::Value(token));
+  for (const auto &[name, value] : given.items())
+    interpreter.define(name, valueOf(interpreter, value));
+  result.clear();
+  Fault fault = interpreter.run(parsed->block, result);
+  return fault ? fault.within("the tokenizer's chat template") : Fault();
 }
 
 Fault Chat::write(const std::vector<Message> &messages,
                   std::string &text) const {
-  if (Fault fault = check(messages))
-    return fault;
-  text = begin;
-  bool hasSystem = !messages.empty() && messages[0].role == "system";
-  auto writeChatMl = [&](const std::string &role, const std::string &content) {
-    text += "<|im_start|>" + role + "\n" + content + "<|im_end|>\n";
-  };
-  if (kind == Kind::chatMl && !hasSystem && !defaultSystem.empty())
-    writeChatMl("system", defaultSystem);
-  std::string prefix;
-  for (const Message &message : messages) {
-    switch (kind) {
-    case Kind::chatMl:
-      writeChatMl(message.role, message.text);
-      break;
-    case Kind::llama3:
-      text += "<|start_header_id|>" + message.role + "<|end_header_id|>\n\n" +
-              trim(message.text) + "<|eot_id|>";
-      break;
-    case Kind::gemma:
-      if (message.role == "system") {
-        prefix = message.text + "\n\n";
-        break;
-      }
-      text += "<start_of_turn>";
-      text += message.role == "user" ? "user" : "model";
-      text += "\n" + prefix + trim(message.text) + "<end_of_turn>\n";
-      prefix.clear();
-      break;
-    case Kind::phi3:
-      text += "<|" + message.role + "|>" + roleEnd + message.text + "<|end|>" +
-              roleEnd;
-      break;
-    }
-  }
-  text += kind == Kind::chatMl   ? "<|im_start|>assistant\n"
-          : kind == Kind::llama3 ? "<|start_header_id|>assistant"
-                                   "<|end_header_id|>\n\n"
-          : kind == Kind::gemma  ? "<start_of_turn>model\n"
-                                 : "<|assistant|>" + roleEnd;
-  return {};
+  OrderedJson list = OrderedJson::array();
+  for (const Message &message : messages)
+    list.push_back({{"role", message.role}, {"content", message.text}});
+  return write(list.dump(-1, ' ', false, OrderedJson::error_handler_t::replace),
+               text);
 }

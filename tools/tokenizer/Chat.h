@@ -1,7 +1,7 @@
 //===- Chat.h - Write conversations as a model was trained on them --------===//
 //
-// Files have Jinja templates, programs in a language of their own. The common
-// ones are recognized by the tokens that they write; others are refused.
+// Files have Jinja templates, programs in a language of their own, which the
+// folder `jinja` runs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,26 +19,23 @@ struct Message {
 
 class Chat {
 public:
-  /// Recognizes a tokenizer's template: ChatML (Qwen, SmolLM), Llama 3, Gemma
-  /// or Phi 3. Fails if there is none, or another one.
-  static tools::Fault recognize(const Tokenizer &tokenizer, Chat &chat);
+  /// Reads a tokenizer's template. Fails if there is none, or if it has what is
+  /// not supported.
+  static tools::Fault read(const Tokenizer &tokenizer, Chat &chat);
 
   /// Sets the text of a conversation up to where the assistant replies, which
-  /// is encoded without more special tokens. Fails if a role is unknown, or is
-  /// one that the model does not have.
+  /// is encoded without more special tokens. Fails if the template refuses it.
   tools::Fault write(const std::vector<Message> &messages,
                      std::string &text) const;
 
+  /// The same of JSON: a list of messages, or an object with "messages" and
+  /// other names for the template, such as "tools" and "enable_thinking". With
+  /// "add_generation_prompt": false the text ends after the last message.
+  tools::Fault write(std::string_view json, std::string &text) const;
+
 private:
-  enum class Kind { chatMl, llama3, gemma, phi3 };
-
-  tools::Fault check(const std::vector<Message> &messages) const;
-
-  Kind kind = Kind::chatMl;
-  std::string begin;         ///< what the whole text begins with
-  std::string defaultSystem; ///< where a conversation has no system message
-  std::string roleEnd;       ///< after a role: "\n"
-  bool joinsSystem = false;  ///< with the first message of the user
+  struct Template;
+  std::shared_ptr<const Template> parsed;
 };
 
 } // namespace frit::tokenizer

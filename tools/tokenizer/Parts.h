@@ -26,6 +26,8 @@ struct Parts {
   std::optional<TokenId> begin;
   std::vector<TokenId> ends;
   std::string chatTemplate;
+  /// What templates call tokens, as "bos_token", and their texts.
+  std::vector<std::pair<std::string, std::string>> namedTokens;
 
   /// Both look at added tokens first.
   const std::string *textOf(TokenId id) const;

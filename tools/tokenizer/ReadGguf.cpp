@@ -254,6 +254,13 @@ private:
       parts.after.push_back(*end);
     parts.chatTemplate =
         file.text("tokenizer.chat_template").value_or(std::string_view());
+    for (auto [key, name] :
+         {std::pair("tokenizer.ggml.bos_token_id", "bos_token"),
+          {"tokenizer.ggml.eos_token_id", "eos_token"},
+          {"tokenizer.ggml.unknown_token_id", "unk_token"},
+          {"tokenizer.ggml.padding_token_id", "pad_token"}})
+      if (auto id = file.count(key); id && *id < tokens->size())
+        parts.namedTokens.emplace_back(name, (*tokens)[*id]);
     return {};
   }
 

@@ -190,6 +190,13 @@ Fault frit::tokenizer::readNeighbours(const std::string &folder, Parts &parts) {
   parts.begin = namedToken(Node(config)["bos_token"], parts);
   addEnd(namedToken(Node(config)["eos_token"], parts), parts);
   readChatTemplate(Node(config)["chat_template"], parts);
+  for (const char *name : {"bos_token", "eos_token", "unk_token", "sep_token",
+                           "pad_token", "cls_token", "mask_token"}) {
+    const Node token = Node(config)[name];
+    if (std::string text;
+        !(token.isText() ? token : token["content"]).read(text))
+      parts.namedTokens.emplace_back(name, text);
+  }
   const Node ends = Node(generation)["eos_token_id"];
   std::vector<Node> list;
   if (ends.isArray())

@@ -155,6 +155,11 @@ const std::string &Tokenizer::chatTemplate() const {
   return parts->chatTemplate;
 }
 
+const std::vector<std::pair<std::string, std::string>> &
+Tokenizer::namedTokens() const {
+  return parts->namedTokens;
+}
+
 Fault TextStream::push(TokenId id, std::string &text) {
   const std::string *token = tokenizer.parts->textOf(id);
   if (!token || isHidden(*tokenizer.parts, id, shown))

@@ -67,6 +67,8 @@ public:
   const std::vector<TokenId> &ends() const;
   /// Returns the Jinja template of conversations; empty if there is none.
   const std::string &chatTemplate() const;
+  /// Returns what templates call tokens, as "bos_token", and their texts.
+  const std::vector<std::pair<std::string, std::string>> &namedTokens() const;
 
 private:
   friend class TextStream;
