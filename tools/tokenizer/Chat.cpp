@@ -18,7 +18,7 @@ using OrderedJson = nlohmann::ordered_json;
 static constexpr int kDeepest = 64;
 
 struct Chat::Template {
-  jinja::Block block;
+  jinja::Block block, withTools; ///< the second may be empty
   std::vector<std::pair<std::string, std::string>> tokens;
 };
 
@@ -29,10 +29,13 @@ Fault Chat::read(const Tokenizer &tokenizer, Chat &chat) {
     return Fault("the tokenizer has no chat template");
   auto made = std::make_shared<Template>();
   made->tokens = tokenizer.namedTokens();
-  if (findInvalid(source) != source.npos)
-    return Fault("the tokenizer's chat template is no UTF-8");
-  if (Fault fault = jinja::parse(source, made->block))
-    return fault.within("the tokenizer's chat template");
+  for (auto [text, block] : {std::pair(&source, &made->block),
+                             {&tokenizer.toolTemplate(), &made->withTools}}) {
+    if (findInvalid(*text) != text->npos)
+      return Fault("the tokenizer's chat template is no UTF-8");
+    if (Fault fault = jinja::parse(*text, *block))
+      return fault.within("the tokenizer's chat template");
+  }
   chat.parsed = std::move(made);
   return {};
 }
@@ -132,7 +135,10 @@ Fault Chat::write(std::string_view text, std::string &result) const {
   for (const auto &[name, value] : given.items())
     interpreter.define(name, valueOf(interpreter, value));
   result.clear();
-  Fault fault = interpreter.run(parsed->block, result);
+  bool hasTools = given.contains("tools") && !given["tools"].is_null() &&
+                  !parsed->withTools.empty();
+  Fault fault =
+      interpreter.run(hasTools ? parsed->withTools : parsed->block, result);
   return fault ? fault.within("the tokenizer's chat template") : Fault();
 }
 

@@ -25,7 +25,7 @@ struct Parts {
 
   std::optional<TokenId> begin;
   std::vector<TokenId> ends;
-  std::string chatTemplate;
+  std::string chatTemplate, toolTemplate;
   /// What templates call tokens, as "bos_token", and their texts.
   std::vector<std::pair<std::string, std::string>> namedTokens;
 

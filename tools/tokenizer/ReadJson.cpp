@@ -175,9 +175,25 @@ static void readChatTemplate(const Node &node, Parts &parts) {
     return;
   for (const Node &entry : list) {
     std::string name;
-    if (!entry["name"].read(name) && name == "default")
+    if (entry["name"].read(name))
+      continue;
+    if (name == "default")
       (void)entry["template"].read(parts.chatTemplate).message();
+    else if (name == "tool_use")
+      (void)entry["template"].read(parts.toolTemplate).message();
   }
+}
+
+/// Reads a template's file if there is one.
+static Fault readOptionalText(const std::string &path, std::string &text) {
+  if (access(path.c_str(), F_OK))
+    return {};
+  Bytes bytes;
+  std::shared_ptr<const void> owner;
+  if (Fault fault = tools::mapFile(path, bytes, owner))
+    return fault;
+  text = tools::asText(bytes);
+  return {};
 }
 
 Fault frit::tokenizer::readNeighbours(const std::string &folder, Parts &parts) {
@@ -207,13 +223,9 @@ Fault frit::tokenizer::readNeighbours(const std::string &folder, Parts &parts) {
     if (uint32_t id = 0; !end.read(id) && id < Vocabulary::kMostTokens)
       addEnd(TokenId(id), parts);
 
-  std::string path = folder + "/chat_template.jinja";
-  if (access(path.c_str(), F_OK))
-    return {};
-  Bytes bytes;
-  std::shared_ptr<const void> owner;
-  if (Fault fault = tools::mapFile(path, bytes, owner))
+  if (Fault fault =
+          readOptionalText(folder + "/chat_template.jinja", parts.chatTemplate))
     return fault;
-  parts.chatTemplate = tools::asText(bytes);
-  return {};
+  return readOptionalText(folder + "/additional_chat_templates/tool_use.jinja",
+                          parts.toolTemplate);
 }

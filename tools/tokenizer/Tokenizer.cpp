@@ -155,6 +155,10 @@ const std::string &Tokenizer::chatTemplate() const {
   return parts->chatTemplate;
 }
 
+const std::string &Tokenizer::toolTemplate() const {
+  return parts->toolTemplate;
+}
+
 const std::vector<std::pair<std::string, std::string>> &
 Tokenizer::namedTokens() const {
   return parts->namedTokens;

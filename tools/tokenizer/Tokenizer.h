@@ -67,6 +67,8 @@ public:
   const std::vector<TokenId> &ends() const;
   /// Returns the Jinja template of conversations; empty if there is none.
   const std::string &chatTemplate() const;
+  /// Returns that of conversations with tools, if there is one of its own.
+  const std::string &toolTemplate() const;
   /// Returns what templates call tokens, as "bos_token", and their texts.
   const std::vector<std::pair<std::string, std::string>> &namedTokens() const;
 
