@@ -14,9 +14,10 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
-/// Broadcasts a scale or zero point to x: per tensor, per index along `axis`,
-/// or per block along it.
-static Expr spread(Expr factor, Expr x, int64_t axis, int64_t block) {
+/// Broadcasts a scale or zero point (`what`) to x: per tensor, per index along
+/// `axis`, or per block along it.
+static Expr spread(Expr factor, Expr x, int64_t axis, int64_t block,
+                   StringRef what = "scale") {
   Node &node = *factor.node;
   if (!factor || !x || nn::tensorType(factor).getNumElements() == 1)
     return factor.reshape({});
@@ -37,7 +38,7 @@ static Expr spread(Expr factor, Expr x, int64_t axis, int64_t block) {
   if (!fits || block < 1 ||
       static_cast<int64_t>(llvm::divideCeil(shape[axis], block)) !=
           form[axis]) {
-    node.error() << "a scale of shape " << nn::shapeText(form)
+    node.error() << "a " << what << " of shape " << nn::shapeText(form)
                  << " does not fit " << nn::shapeText(shape);
     return factor;
   }
@@ -111,9 +112,14 @@ static bool isFloatZero(Expr zero) {
   return !bytes.empty() && llvm::all_of(bytes, [](char c) { return c == 0; });
 }
 
-/// Reports scales of 8-bit floats that are not positive and finite, of which
-/// the compiler knows the values.
-static void checkScales(Expr scale) {
+static bool isFloat8(Type type) {
+  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
+}
+
+/// Reports a scale for which `isWrong`, of which the compiler knows the values;
+/// `rule` says what scales are.
+static void checkScales(Expr scale, StringRef rule,
+                        function_ref<bool(const APFloat &)> isWrong) {
   auto type = dyn_cast<FloatType>(scale.element());
   ArrayRef<char> bytes = bytesOf(scale);
   if (!type || type.getWidth() > 32 || type.getWidth() < 16)
@@ -123,19 +129,33 @@ static void checkScales(Expr scale) {
     uint32_t bits = 0;
     memcpy(&bits, bytes.data() + at, width);
     APFloat number(type.getFloatSemantics(), APInt(type.getWidth(), bits));
-    if (number.isFinite() && !number.isNegative() && !number.isZero())
+    if (!isWrong(number))
       continue;
     SmallString<16> text;
     number.toString(text);
-    scale.node->error() << "scale " << at / width << " is " << text
-                        << ", and scales of floats of 8 bits are positive and "
-                           "finite";
+    scale.node->error() << "scale " << at / width << " is " << text << ", and "
+                        << rule;
     return;
   }
 }
 
-static bool isFloat8(Type type) {
-  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
+static bool isNoFactor(const APFloat &number) {
+  return !number.isFinite() || number.isNegative() || number.isZero();
+}
+
+void frit::importer::checkDivisor(Expr scale) {
+  checkScales(scale, "numbers are divided by positive and finite scales",
+              isNoFactor);
+}
+
+/// Reports scales of codes: those of integers may be 0, for zeros.
+static void checkFactor(Expr scale, Type codes) {
+  if (isFloat8(codes))
+    checkScales(scale, "scales of floats of 8 bits are positive and finite",
+                isNoFactor);
+  else
+    checkScales(scale, "scales are finite",
+                [](const APFloat &number) { return !number.isFinite(); });
 }
 
 static Results quantizeLinear(Node &node) {
@@ -148,13 +168,12 @@ static Results quantizeLinear(Node &node) {
   Type precision = typeAttribute(node, "precision", scale.element());
   if (!x || !scale)
     return {};
-  if (isFloat8(to))
-    checkScales(scale);
+  checkDivisor(scale);
   scale = spread(scale.to(precision), x, axis, block);
   if (isFloatZero(zero))
     zero = {node, {}};
   if (zero)
-    zero = spread(zero, x, axis, block);
+    zero = spread(zero, x, axis, block, "zero point");
   return {quantize(x, scale, zero, to, wraps)};
 }
 
@@ -163,13 +182,18 @@ Expr frit::importer::dequantize(Expr x, Expr scale, Expr zero, int64_t axis,
   Node &node = *x.node;
   if (!x || !scale)
     return {node, {}};
+  if (zero && zero.element() != x.element()) {
+    node.error() << "codes of " << x.element() << " have a zero point of "
+                 << zero.element();
+    return {node, {}};
+  }
   // Wide enough for all differences of integers.
   Type work = node.builder().getI32Type();
   if (isa<FloatType>(x.element()))
     work = node.builder().getF32Type();
   Expr y = x.to(work);
   if (zero)
-    y = y - spread(zero, x, axis, block).to(work);
+    y = y - spread(zero, x, axis, block, "zero point").to(work);
   scale = spread(scale, x, axis, block);
   Type wide = nn::workType(scale.element());
   return y.to(wide) * scale.to(wide);
@@ -231,12 +255,12 @@ static Results dequantizeLinear(Node &node) {
   int64_t axis = node.integer("axis", 1), block = node.integer("block_size", 0);
   Type to = typeAttribute(node, "output_dtype", scale.element());
   Expr zero = optionalInput(node, 2);
-  if (x && scale && isFloat8(x.element()))
-    checkScales(scale);
   if (isFloatZero(zero))
     zero = {node, {}};
   if (x && scale && axis < 0)
     axis += x.rank();
+  if (x && scale)
+    checkFactor(scale, x.element());
   if (x && scale && isMatrixOfCodes(x, scale, axis, block))
     return {dequantizeCodes(x, scale, zero, axis, to)};
   return {dequantize(x, scale, zero, axis, block).to(to)};
@@ -292,6 +316,7 @@ static Results qLinearMatMul(Node &node) {
   Expr yScale = input(node, 6), zero = input(node, 7);
   if (node.failed)
     return {};
+  checkDivisor(yScale);
   if (aScale.rank() == 1 && aScale.size(0) > 1)
     aScale = aScale.reshape({aScale.size(0), 1});
   Type f32 = node.builder().getF32Type();
@@ -344,6 +369,7 @@ static Results qLinearConv(Node &node) {
   Expr yScale = input(node, 6), zero = input(node, 7);
   if (!y || node.failed)
     return {};
+  checkDivisor(yScale);
   SmallVector<int64_t> column(y.rank() - 1, 1);
   if (node.has(8)) {
     column[0] = y.size(1);

@@ -11,6 +11,10 @@ namespace frit::importer {
 /// null. Floats beyond the range become NaN or infinity if `wraps`.
 Expr quantize(Expr x, Expr scale, Expr zero, mlir::Type to, bool wraps);
 
+/// Reports a scale that nothing can be divided by, if the compiler knows it: 0,
+/// a negative or infinite one, NaN.
+void checkDivisor(Expr scale);
+
 /// Builds (x - zero) · scale, in f32 or wider. A scale and a zero point, which
 /// may be null, are single numbers, vectors along `axis`, or have an entry per
 /// `block` elements along it.

@@ -34,6 +34,7 @@ static Results quantized(Expr y, size_t i, Type to) {
   Expr scale = input(node, i), zero = optionalInput(node, i + 1);
   if (!y || !scale)
     return {};
+  checkDivisor(scale);
   if (zero)
     to = zero.element();
   if (zero)
