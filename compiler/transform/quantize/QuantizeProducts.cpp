@@ -172,13 +172,22 @@ static ArrayRef<float> numbersOf(Value value) {
           bytes.size() / sizeof(float)};
 }
 
-/// Checks that floats of 8 bits hold the weights at the scales of the table.
+/// Checks that weights are numbers, and that floats of 8 bits hold them at the
+/// scales of the table.
 LogicalResult ProductQuantizer::checkWeights(const QuantizableProduct &product,
                                              const ProductScales &row) {
   // Numbers up to half a step beyond the largest are rounded to it.
   constexpr float kMost = kMostE4m3 + 16;
   Value w = product.weights();
   ArrayRef<float> numbers = numbersOf(w);
+  auto *wrongNumber = llvm::find_if_not(
+      numbers, [](float number) { return std::isfinite(number); });
+  if (wrongNumber != numbers.end())
+    return emitError(product.op->getLoc())
+           << "its weight " << wrongNumber - numbers.begin() << " is "
+           << (std::isnan(*wrongNumber) ? "NaN" : "infinite")
+           << ", for which there is no scale; the line \"" << product.node
+           << "\" wide of a table of scales leaves it as it is";
   if (row.code != InputCode::e4m3 || row.weights.empty() ||
       !row.smooth.empty() ||
       int64_t(numbers.size()) != tensorType(w).getNumElements())
