@@ -291,5 +291,8 @@ std::optional<PaddedValue> ValuePairs::compareElements(Value small,
       !::areLeading(other->elements, it->second->elements))
     return std::nullopt;
   result->content = PaddedContent::uniform(::numbersOf(it->second->elements));
+  // Equal elements may be anywhere, folded or not.
+  if (it->second->elements.distinct().size() == 1)
+    return PaddedValue{large, {}, /*anywhere=*/true, result->content};
   return result;
 }

@@ -311,6 +311,10 @@ bool Variants::proveTogether() {
     reportInvalid(0, *mixing, failed);
     return false;
   }
+  if (!computesPlaces) {
+    computesPlaces = true;
+    return proveEach() && proveTogether();
+  }
   emitError(mixing->loc) << sizesText(failed) << " cannot be padded to "
                          << sizesText(variantFor(failed)) << ", as this "
                          << mixing->reason
