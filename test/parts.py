@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 #: Into how many parts a test is divided.
-PARTS = {"planted faults": 4, "kernels by NVRTC": 2, "kernels on Arm": 3,
+PARTS = {"planted faults": 4, "kernels by NVRTC": 2, "kernels on Arm": 2,
          "sequences beside another": 2, "long tests of lit": 3}
 #: Tests of lit that take 10 seconds or more.
 LONG = [
