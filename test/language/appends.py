@@ -14,10 +14,9 @@ for name in sys.argv[2:]:
     folder = folders.make(work, name)
     for batch, precision in ((1, "fp32"), (3, "fp16")) if name == "llama" else ((2, "fp32"),):
         print(name, batch, precision, end=": ")
-        emulate(folder, ["prefill", "decode"], f"--context={CONTEXT}", f"--batch={batch}",
-                "-fshape=chunk=1,3", f"-fprecision={precision}",
-                rtol="1e-3" if precision == "fp32" else "1e-2")
-        text = folder.with_name(folder.stem + "-emulated.cu").read_text()
+        text = emulate(folder, ["prefill", "decode"], f"--context={CONTEXT}", f"--batch={batch}",
+                       "-fshape=chunk=1,3", f"-fprecision={precision}",
+                       rtol="1e-3" if precision == "fp32" else "1e-2")
         appended = re.findall(r"computesQueries = (\w+);\n.* appended = (\d+);\n.* early = (\w+);",
                               text)
         print(name, *sorted(f"{rows} computed={computed} early={early}"

@@ -19,6 +19,7 @@ def compile_kernels(path, options, model, kernels):
 
 
 def emulate(path, functions, *options, rtol="1e-3"):
+    """Returns the artifact, which has the kernels' text."""
     path = Path(path)
     model, kernels = (path.with_name(path.stem + "-emulated" + end)
                       for end in (".so", ".kernels.so"))
@@ -27,3 +28,4 @@ def emulate(path, functions, *options, rtol="1e-3"):
         subprocess.run(["emulate_run", model, kernels, f"--rtol={rtol}", f"--function={function}"],
                        check=True, stdout=subprocess.DEVNULL)
     print("ok emulator", *functions)
+    return model.read_text(errors="replace")
