@@ -43,16 +43,16 @@ static IntegerProduct rowsOf(const IntegerProduct &product) {
   return product.isChain ? describeFirst(product) : product;
 }
 
-static RowsLayout layoutOf(const IntegerProduct &product, int64_t stages,
-                           int64_t occupancy) {
+static RowsLayout layOutRows(const IntegerProduct &product, int64_t stages,
+                             int64_t occupancy) {
   IntegerProduct conv = rowsOf(product);
   return {{conv.c, conv.k, conv.r, conv.s, conv.w, conv.q, stages, occupancy},
           product.isChain ? product.k : 0};
 }
 
-static int64_t tilesOf(const IntegerProduct &product) {
+static int64_t countRowTiles(const IntegerProduct &product) {
   return product.n *
-         ceilDiv(product.p, layoutOf(product, 1, 1).rows.tileRows());
+         ceilDiv(product.p, layOutRows(product, 1, 1).rows.tileRows());
 }
 
 /// Returns why byte_rows.cuh does not compute a convolution.
@@ -70,7 +70,7 @@ static nn::Legality checkRows(const IntegerProduct &conv) {
     return nn::Mismatch("its rows have more than " + Twine(most) + " pixels");
   bool isPadded = conv.padTop || conv.padLeft || conv.p + conv.r - 1 > conv.h ||
                   conv.q + conv.s - 1 > conv.w;
-  if (isPadded && layoutOf(conv, 1, 1).rows.isBare())
+  if (isPadded && layOutRows(conv, 1, 1).rows.isBare())
     return nn::Mismatch("it pads 16 channels");
   return std::nullopt;
 }
@@ -100,7 +100,7 @@ static nn::Legality checkByteRows(const IntegerProduct &product,
 static std::pair<int64_t, int64_t> numbersFor(const IntegerProduct &product,
                                               const Machine &machine) {
   IntegerProduct conv = rowsOf(product);
-  int64_t tiles = tilesOf(product), occupancy = kMostBlocksOfRows;
+  int64_t tiles = countRowTiles(product), occupancy = kMostBlocksOfRows;
   double fill = double(product.pixels()) /
                 double(tiles * ByteRowsLayout::groups * ByteRowsLayout::pixels);
   if (checkByteRows(product, machine) || conv.r * conv.s == 1 ||
@@ -108,7 +108,7 @@ static std::pair<int64_t, int64_t> numbersFor(const IntegerProduct &product,
       tiles < kLeastRowTiles * occupancy * machine.arch.sms)
     return {0, occupancy};
   int64_t stages = kMostTilesOfRows;
-  while (stages > 0 && !layoutOf(product, stages, occupancy).fits())
+  while (stages > 0 && !layOutRows(product, stages, occupancy).fits())
     --stages;
   return {stages, occupancy};
 }
@@ -121,7 +121,7 @@ frit::cuda::chooseByteRows(const IntegerProduct &product, Problem &problem,
     return std::nullopt;
   return ByteRowsAttr::get(
       problem.context(), stages, occupancy,
-      machine.arch.persistentBlocks(tilesOf(product), occupancy));
+      machine.arch.persistentBlocks(countRowTiles(product), occupancy));
 }
 
 LogicalResult
@@ -183,10 +183,11 @@ class ByteRows : public TunedSkeletonOf<ByteRowsAttr, FittedRows> {
     if (nn::Legality why = checkByteRows(*product, machine))
       return *why;
     RowsLayout layout =
-        layoutOf(*product, schedule.getStages(), schedule.getOccupancy());
+        layOutRows(*product, schedule.getStages(), schedule.getOccupancy());
     if (!layout.fits())
       return nn::Mismatch("its rows and filters do not fit into shared memory");
-    if (nn::Legality why = checkBlocks(schedule.getBlocks(), tilesOf(*product)))
+    if (nn::Legality why =
+            checkBlocks(schedule.getBlocks(), countRowTiles(*product)))
       return *why;
     auto end = printEnd(*product, problem.lowered(), kRowNeighbours);
     if (!end)
@@ -284,7 +285,7 @@ KernelText ByteRows::print(FittedRows &fitted, Problem &problem,
                                   .wait = PdlWait::inSkeleton,
                                   .occupancy = schedule.getOccupancy()},
                                  call);
-  kernel.grid[0] = launchBlocks(schedule.getBlocks(), tilesOf(product));
+  kernel.grid[0] = launchBlocks(schedule.getBlocks(), countRowTiles(product));
   kernel.block[0] = layout.rows.threads();
   kernel.sharedBytes = layout.sharedBytes();
   kernel.sums = product.isChain ? ByteChainLayout::columns / 2 : product.k / 2;
