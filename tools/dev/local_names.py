@@ -4,6 +4,10 @@ With FRIT_UNITY, CMake compiles several files of a target as one, in which a
 file-local definition must be the only one of its name. Overloads are allowed:
 parameter types count as part of a function's name.
 
+A function in an unnamed namespace hides the static functions of its name from
+classes in such a namespace, whatever their parameters are: between these two the
+name counts alone.
+
 Each new file changes which files are compiled together, so names are compared
 in the whole folder.
 """
@@ -14,6 +18,11 @@ from pathlib import Path
 TARGET = re.compile(r"^(?:frit|add)_(?:library|tool|executable)\(", re.MULTILINE)
 # clang-format does not indent at namespace scope, but everywhere else.
 FUNCTION = re.compile(r"^static [^=;{}()]*?\b(\w+)\(", re.MULTILINE)
+UNNAMED = re.compile(r"^namespace \{\n(.*?)^\} // namespace$", re.MULTILINE | re.DOTALL)
+# A function in an unnamed namespace, no member and no macro.
+INSIDE = re.compile(r"^(?!static |template|struct |class |enum |union |using |return |"
+                    r"public|private|protected)[A-Za-z][^=;{}()]*?(?<!::)\b([a-z]\w*)\(",
+                    re.MULTILINE)
 CONSTANT = re.compile(r"^(?:static |constexpr |const )[^=;{}()]*?\b(\w+)"
                       r"(?:\[\w*\])*(?: =|\{|;)", re.MULTILINE)
 # A further one of the same declaration.
@@ -56,6 +65,13 @@ def functions(text: str) -> Iterator[tuple[str, int]]:
         yield f"{found[1]}({', '.join(types)})", found.start(1)
 
 
+def hiding(text: str) -> Iterator[tuple[str, int]]:
+    """Each function that a source defines in an unnamed namespace, and its offset."""
+    for space in UNNAMED.finditer(text):
+        for found in INSIDE.finditer(text, space.start(1), space.end(1)):
+            yield found[1], found.start(1)
+
+
 def constants(text: str) -> Iterator[tuple[str, int]]:
     """Each file-local constant or variable of a source, and its offset."""
     for found in CONSTANT.finditer(text):
@@ -73,20 +89,35 @@ def names(text: str) -> Iterator[tuple[str, int]]:
         yield found[1], found.start(1)
 
 
-def collisions(root: Path, tracked: list[Path]) -> Iterator[str]:
-    """A complaint about each name that two sources of a target define."""
+def line_of(text: str, offset: int) -> int:
+    return text.count("\n", 0, offset) + 1
+
+
+def sources(root: Path, tracked: list[Path]) -> Iterator[tuple[Path, Path, str]]:
+    """Each source of a target that may be compiled as one: the target's folder, the
+    file and its text."""
     lists = {file.parent: (root / file).read_text() for file in tracked
              if file.name == "CMakeLists.txt" and file.parts[0] != "test"}
-    first: dict[tuple[Path, str], tuple[Path, int]] = {}
     for file in tracked:
         target = next((folder for folder in file.parents if folder in lists), None)
-        if file.suffix != ".cpp" or not target or not TARGET.search(lists[target]):
-            continue
-        text = (root / file).read_text()
+        if file.suffix == ".cpp" and target and TARGET.search(lists[target]):
+            yield target, file, (root / file).read_text()
+
+
+def collisions(root: Path, tracked: list[Path]) -> Iterator[str]:
+    """A complaint about each name that two sources of a target define."""
+    first: dict[tuple[Path, str], tuple[Path, int]] = {}
+    hiders: dict[tuple[Path, str], tuple[Path, int]] = {}
+    found = [*sources(root, tracked)]
+    for target, file, text in found:
+        for name, offset in hiding(text):
+            hiders.setdefault((target, name), (file, line_of(text, offset)))
+    for target, file, text in found:
         for name, offset in names(text):
-            line = text.count("\n", 0, offset) + 1
-            other, place = first.setdefault((target, name), (file, line))
-            if other != file:
-                yield (f"{file}:{line}: `{name}` is also defined in {other}:{place}: "
-                       "rename one, or declare it in a header that both include; "
-                       "FRIT_UNITY may compile both files as one")
+            here = (file, line_of(text, offset))
+            for other, place in (first.setdefault((target, name), here),
+                                 hiders.get((target, name.partition("(")[0]), here)):
+                if other != file:
+                    yield (f"{file}:{here[1]}: `{name}` is also defined in {other}:{place}: "
+                           "rename one, or declare it in a header that both include; "
+                           "FRIT_UNITY may compile both files as one")

@@ -143,16 +143,24 @@ Fault frit::tokenizer::readJsonParts(Bytes bytes, Parts &parts) {
   return parts.added.finish(parts.normalizer);
 }
 
-/// Maps and parses a file; null if there is none.
-static Fault readOptionalJson(const std::string &path, Json &json) {
+/// Calls `read` with the bytes of a file if there is one.
+template <class Read>
+static Fault readOptional(const std::string &path, Read read) {
   if (access(path.c_str(), F_OK))
     return {};
   Bytes bytes;
   std::shared_ptr<const void> owner;
   if (Fault fault = tools::mapFile(path, bytes, owner))
     return fault;
-  Fault fault = parseJson(bytes, json);
-  return fault ? fault.within("'" + path + "'") : Fault();
+  return read(bytes);
+}
+
+/// Parses a file; null if there is none.
+static Fault readOptionalJson(const std::string &path, Json &json) {
+  return readOptional(path, [&](Bytes bytes) {
+    Fault fault = parseJson(bytes, json);
+    return fault ? fault.within("'" + path + "'") : Fault();
+  });
 }
 
 /// Returns the token that a text, or an object with "content", names.
@@ -186,14 +194,10 @@ static void readChatTemplate(const Node &node, Parts &parts) {
 
 /// Reads a template's file if there is one.
 static Fault readOptionalText(const std::string &path, std::string &text) {
-  if (access(path.c_str(), F_OK))
-    return {};
-  Bytes bytes;
-  std::shared_ptr<const void> owner;
-  if (Fault fault = tools::mapFile(path, bytes, owner))
-    return fault;
-  text = tools::asText(bytes);
-  return {};
+  return readOptional(path, [&](Bytes bytes) {
+    text = tools::asText(bytes);
+    return Fault();
+  });
 }
 
 Fault frit::tokenizer::readNeighbours(const std::string &folder, Parts &parts) {

@@ -50,8 +50,8 @@ static constexpr double kEpilogueTime = 5e-4, kCrowded = 1.14, kSpilled = 2;
 /// Instructions of a warp that a scheduler issues per cycle at the end of a
 /// tile: an estimate.
 static constexpr double kEndRate = 0.7;
-/// The same of all warps of a scheduler, at most, if they end together by boxes
-/// that they wait for.
+/// Upper bound of the instructions that a scheduler issues per cycle at the end
+/// of a tile if all of its warps wait for boxes there at the same time.
 static constexpr double kBoxedEndRate = 0.64;
 /// Bytes per microsecond that an SM streams from memory, and the rows of
 /// products whose time is that of their weights: fitted to a step of a language

@@ -17,7 +17,7 @@ using namespace frit::cuda;
 /// Stages of a block whose rows are 256 and 128.
 static constexpr int64_t kWideStages = 6, kNarrowStages = 8;
 
-static WgmmaSparseLayout layoutOf(WgmmaSparseAttr schedule) {
+static WgmmaSparseLayout sparseLayoutOf(WgmmaSparseAttr schedule) {
   return {schedule.getTileN(), schedule.getStages()};
 }
 
@@ -70,7 +70,7 @@ class WgmmaSparse : public SkeletonOf<WgmmaSparseAttr, nn::GemmInfo> {
     auto info = describeSparse(problem, machine, checkWgmmaSparse);
     if (!info)
       return std::nullopt;
-    double blocks = double(layoutOf(schedule).gridOf(info->m, info->n));
+    double blocks = double(sparseLayoutOf(schedule).gridOf(info->m, info->n));
     return nn::StepCost{wgmmaSparseMicroseconds(*info, machine),
                         std::min(1.0, blocks / double(machine.arch.sms))};
   }
@@ -80,7 +80,7 @@ class WgmmaSparse : public SkeletonOf<WgmmaSparseAttr, nn::GemmInfo> {
     auto info = describeSparse(problem, machine, checkWgmmaSparse);
     if (!info)
       return info;
-    if (!layoutOf(schedule).fits())
+    if (!sparseLayoutOf(schedule).fits())
       return nn::Mismatch("its stages do not fit into shared memory");
     if (nn::Legality why = checkFunction(info->epilogue, problem.lowered()))
       return *why;
@@ -90,7 +90,7 @@ class WgmmaSparse : public SkeletonOf<WgmmaSparseAttr, nn::GemmInfo> {
   KernelText print(nn::GemmInfo &info, Problem &problem,
                    WgmmaSparseAttr schedule, StringRef name) const override {
     const LinalgFusion &lowered = problem.lowered();
-    WgmmaSparseLayout layout = layoutOf(schedule);
+    WgmmaSparseLayout layout = sparseLayoutOf(schedule);
     ProblemText text(lowered, name);
     addSparseProduct(text, info);
     text.addFunction(info.epilogue);

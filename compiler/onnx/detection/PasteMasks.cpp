@@ -291,7 +291,7 @@ std::string pasting(const std::string &masks, const std::string &boxes,
 /// Returns the weights of a mask's `count` elements in each of the `length`
 /// pixels of the image along an axis, one row per pixel. A box has the pixels
 /// from `low` to `high`.
-Expr weigh(Expr low, Expr high, int64_t count, int64_t length) {
+Expr weighPixels(Expr low, Expr high, int64_t count, int64_t length) {
   Node &node = *low.node;
   Type f32 = node.builder().getF32Type(), i64 = node.builder().getI64Type();
   Expr pixel = iota(node, i64, {1, length, 1}, 1);
@@ -362,8 +362,8 @@ std::optional<Results> frit::importer::pasteMasks(Node &loop,
   auto column = [&](int64_t i) {
     return boxes.slice(1, i, 1).reshape({count, 1, 1});
   };
-  Expr columns = weigh(column(0), column(2), masks.size(3), *width),
-       rows = weigh(column(1), column(3), masks.size(2), *height);
+  Expr columns = weighPixels(column(0), column(2), masks.size(3), *width),
+       rows = weighPixels(column(1), column(3), masks.size(2), *height);
   Expr images =
       rows.matmul(masks.reshape({count, masks.size(2), masks.size(3)}))
           .matmul(columns.transpose({0, 2, 1}));

@@ -12,10 +12,10 @@ namespace frit::importer {
 /// number that padding can replace (compiler/padding), and not tabulated.
 bool hasOpenLengths(Node &node);
 
-/// Builds `count` numbers from `first` on so that what is computed of them is
-/// not folded.
+/// Builds first, first + step, … of `count` elements, kept from constant
+/// folding with all that is computed from it.
 Expr openIota(Node &node, mlir::Value first, mlir::Value step, int64_t count);
-/// As the other, 0 to `count` - 1.
+/// Builds 0 to `count` - 1 in the same way.
 Expr openIota(Node &node, mlir::Type element, int64_t count);
 
 /// Pads a dimension as the modes edge, reflect and wrap of Pad do, by indices.

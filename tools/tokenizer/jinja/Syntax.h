@@ -10,8 +10,9 @@ namespace frit::jinja {
 struct Expr;
 using ExprPtr = std::unique_ptr<Expr>;
 
-/// What a call, a filter or a test is given. The items of a list with `spreads`
-/// are arguments each; a map without a name has named ones.
+/// Arguments of a call, a filter or a test. `spreads[i]` says that `list[i]` is
+/// `*list`, whose items are arguments; an entry of `named` without a name is
+/// `**map`, whose entries are named arguments.
 struct CallArguments {
   std::vector<ExprPtr> list;
   std::vector<bool> spreads;
