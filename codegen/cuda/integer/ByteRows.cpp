@@ -8,7 +8,6 @@
 
 #include "codegen/cuda/integer/ByteTiles.h"
 #include "codegen/cuda/integer/IntegerText.h"
-#include "dialects/nn/Fold.h"
 
 using namespace mlir;
 using namespace frit;
@@ -157,15 +156,7 @@ class ByteRows : public TunedSkeletonOf<ByteRowsAttr, FittedRows> {
   bool canFusePair(ArrayRef<Operation *> operators,
                    const Machine &machine) const override {
     auto product = describeChain(operators);
-    if (!product)
-      return false;
-    // These are values of the model, not yet of a fusion.
-    nn::QuantizedConvOp both[] = {product->first, product->op};
-    product->isCentered = llvm::all_of(both, [](nn::QuantizedConvOp conv) {
-      return nn::isZeroInteger(conv.getXZero()) &&
-             nn::isZeroInteger(conv.getWZero());
-    });
-    return numbersFor(*product, machine).first > 0;
+    return product && numbersFor(*product, machine).first > 0;
   }
 
   std::optional<nn::StepCost> costOf(Problem &problem, ByteRowsAttr schedule,

@@ -143,13 +143,34 @@ static Value codesOf(nn::QuantizedConvOp conv) {
   }
 }
 
-nn::Match<IntegerProduct>
-frit::cuda::describePair(ArrayRef<Operation *> operators) {
+static SmallVector<nn::QuantizedConvOp>
+findConvs(ArrayRef<Operation *> operators) {
   SmallVector<nn::QuantizedConvOp> convs;
-  llvm::DenseSet<Operation *> inside(operators.begin(), operators.end());
   for (Operation *op : operators)
     if (auto conv = dyn_cast<nn::QuantizedConvOp>(op))
       convs.push_back(conv);
+  return convs;
+}
+
+/// Adds the first product to the one that reads its codes. Zero points are
+/// those of the model here; describeProduct of a fusion finds them outside of
+/// it.
+static IntegerProduct joinFirst(IntegerProduct product,
+                                nn::QuantizedConvOp first, Value codes) {
+  product.first = first;
+  product.firstCodes = codes;
+  nn::QuantizedConvOp both[] = {product.op, first};
+  product.isCentered = llvm::all_of(both, [](nn::QuantizedConvOp conv) {
+    return nn::isZeroInteger(conv.getXZero()) &&
+           nn::isZeroInteger(conv.getWZero());
+  });
+  return product;
+}
+
+nn::Match<IntegerProduct>
+frit::cuda::describePair(ArrayRef<Operation *> operators) {
+  SmallVector<nn::QuantizedConvOp> convs = findConvs(operators);
+  llvm::DenseSet<Operation *> inside(operators.begin(), operators.end());
   if (convs.size() != 2)
     return nn::Mismatch("it is not two products of bytes");
   if (nn::multipliesFloats(convs[0]) || nn::multipliesFloats(convs[1]) ||
@@ -175,19 +196,14 @@ frit::cuda::describePair(ArrayRef<Operation *> operators) {
     auto first = describeProduct(convs[i]);
     if (!product || !first)
       return product ? first : product;
-    product->first = convs[i];
-    product->firstCodes = codes;
-    return product;
+    return joinFirst(*product, convs[i], codes);
   }
   return nn::Mismatch("neither of its two products becomes bytes alone");
 }
 
 nn::Match<IntegerProduct>
 frit::cuda::describeChain(ArrayRef<Operation *> operators) {
-  SmallVector<nn::QuantizedConvOp> convs;
-  for (Operation *op : operators)
-    if (auto conv = dyn_cast<nn::QuantizedConvOp>(op))
-      convs.push_back(conv);
+  SmallVector<nn::QuantizedConvOp> convs = findConvs(operators);
   if (convs.size() != 2)
     return nn::Mismatch("it is not two products of bytes");
   nn::QuantizedConvOp first = convs.front(), last = convs.back();
@@ -202,10 +218,8 @@ frit::cuda::describeChain(ArrayRef<Operation *> operators) {
   auto before = describeProduct(first);
   if (!product || !before)
     return product ? before : product;
-  product->first = first;
-  product->firstCodes = codes;
   product->isChain = true;
-  return product;
+  return joinFirst(*product, first, codes);
 }
 
 IntegerProduct frit::cuda::describeFirst(const IntegerProduct &product) {

@@ -7,7 +7,6 @@
 
 #include "codegen/cuda/integer/ByteTiles.h"
 #include "codegen/cuda/integer/IntegerText.h"
-#include "dialects/nn/Fold.h"
 
 using namespace mlir;
 using namespace frit;
@@ -59,15 +58,7 @@ class WgmmaBytes : public TunedSkeletonOf<WgmmaBytesAttr, FittedBytes> {
   bool canFusePair(ArrayRef<Operation *> operators,
                    const Machine &machine) const override {
     auto product = describePair(operators);
-    if (!product)
-      return false;
-    // These are values of the model, not yet of a fusion.
-    nn::QuantizedConvOp both[] = {product->op, product->first};
-    product->isCentered = llvm::all_of(both, [](nn::QuantizedConvOp conv) {
-      return nn::isZeroInteger(conv.getXZero()) &&
-             nn::isZeroInteger(conv.getWZero());
-    });
-    return !checkWgmmaBytes(*product, machine);
+    return product && !checkWgmmaBytes(*product, machine);
   }
 
   std::optional<nn::StepCost> costOf(Problem &problem, WgmmaBytesAttr schedule,

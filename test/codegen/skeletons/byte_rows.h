@@ -10,7 +10,8 @@
 #include "frit/byte_chain.cuh"
 #include "wgmma_bytes.h"
 
-/// What the skeleton adds to a problem: tiles of x, blocks per SM.
+/// Numbers of the schedule that a problem has besides its sizes: tiles of x in
+/// shared memory and blocks per SM.
 template <int Stages, int Blocks = 1> struct TilesOfRows {
   static constexpr int stages = Stages, blocks = Blocks, split = 1, tileN = 128;
 };
