@@ -73,9 +73,8 @@ public:
                                           nn::shapeOf(conv.getX()).size() != 4;
                                  }});
     rewrites.add(nn::ConvRewrite{Form::channelsLast, [](nn::ConvOp conv) {
-                                   return !conv.getChannelsLast() &&
-                                          (conv.getGroup() == 1 ||
-                                           nn::shapeOf(conv.getW())[1] == 1);
+                                   return conv.getGroup() == 1 ||
+                                          nn::shapeOf(conv.getW())[1] == 1;
                                  }});
     rewrites.add(nn::ConvRewrite{Form::depthwise, [](nn::ConvOp conv) {
                                    return conv.getGroup() > 1 &&

@@ -155,8 +155,7 @@ ConvAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 /// Returns whether to convert to channels last, which is faster both in frit's
 /// kernels and in cuDNN's.
 static bool prefersChannelsLast(nn::ConvOp conv) {
-  return !conv.getChannelsLast() &&
-         nn::tensorType(conv.getX()).getRank() == 4 && usesTensorCores(conv);
+  return nn::tensorType(conv.getX()).getRank() == 4 && usesTensorCores(conv);
 }
 
 /// Returns whether to convert to two dimensions. No kernel supports three
@@ -167,13 +166,13 @@ static bool prefersConv2D(nn::ConvOp conv) {
   auto type = nn::tensorType(conv.getX());
   bool isLine = type.getRank() == 3;
   if ((conv.getGroup() != 1 && !(isLine && isDepthwise(conv))) ||
-      conv.getChannelsLast() ||
       !haveElements({conv.getX(), conv.getW(), conv.getY()}))
     return false;
   if (isLine)
     return usesTensorCores(conv);
+  size_t time = conv.getChannelsLast() ? 1 : 2;
   return type.getRank() == 5 && !type.getElementType().isF64() &&
-         nn::shapeOf(conv.getW())[2] <= mostTaps;
+         nn::shapeOf(conv.getW())[time] <= mostTaps;
 }
 
 /// Returns whether a pixel has fewer channels than a 16-byte copy holds.

@@ -13,7 +13,7 @@
 // The frames under each temporal tap become channels, which are padded to
 // multiples of 16 bytes, the unit in which convolution kernels read. Each frame
 // is stored once per temporal tap, which is cheap compared with the
-// convolution.
+// convolution. Convolutions whose channels are last already keep them there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,9 +47,10 @@ static void replaceConv(NNBuilder &b, ConvOp conv, Value x, Value w,
 
 static void convLineTo2D(ConvOp conv) {
   NNBuilder b(conv.getLoc(), conv.getOperation());
+  size_t height = conv.getChannelsLast() ? 1 : 2;
   auto insertOne = [&](Value value) {
     SmallVector<int64_t> shape(shapeOf(value));
-    shape.insert(shape.begin() + 2, 1);
+    shape.insert(shape.begin() + height, 1);
     return shape;
   };
   ArrayRef<int64_t> pads = conv.getPads();
@@ -66,28 +67,37 @@ static void convLineTo2D(ConvOp conv) {
 }
 
 /// Concatenates the frames under each temporal tap of `conv` along the channels
-/// of n×frames×h×w×c.
-static Value framesUnderTaps(NNBuilder &b, ConvOp conv) {
-  Value x = transposeToLast(b, conv.getX());
+/// of n×frames×h×w×c. There are `frames` of them in the result, and `taps`.
+static Value framesUnderTaps(NNBuilder &b, ConvOp conv, int64_t frames,
+                             int64_t taps) {
+  Value x = conv.getX();
+  if (!conv.getChannelsLast())
+    x = transposeToLast(b, x);
   ArrayRef<int64_t> pads = conv.getPads();
   if (pads[0] > 0 || pads[3] > 0)
     x = PadOp::create(b, x, /*value=*/Value(), {0, pads[0], 0, 0, 0},
                       {0, pads[3], 0, 0, 0});
   SmallVector<int64_t> starts(5, 0), sizes(shapeOf(x)), steps(5, 1);
-  sizes[1] = shapeOf(conv.getY())[2];
+  sizes[1] = frames;
   steps[1] = conv.getStrides()[0];
-  SmallVector<Value> taps;
-  for (int64_t tap = 0; tap < shapeOf(conv.getW())[2]; ++tap) {
+  SmallVector<Value> parts;
+  for (int64_t tap = 0; tap < taps; ++tap) {
     starts[1] = tap * conv.getDilations()[0];
-    taps.push_back(SliceOp::create(b, x, starts, sizes, steps));
+    parts.push_back(SliceOp::create(b, x, starts, sizes, steps));
   }
-  return taps.size() == 1 ? taps[0] : ConcatOp::create(b, taps, 4);
+  return parts.size() == 1 ? parts[0] : ConcatOp::create(b, parts, 4);
 }
 
 static void convFilmTo2D(ConvOp conv) {
   NNBuilder b(conv.getLoc(), conv.getOperation());
-  Value x = framesUnderTaps(b, conv);
-  Value w = TransposeOp::create(b, conv.getW(), {0, 3, 4, 2, 1});
+  bool last = conv.getChannelsLast();
+  SmallVector<int64_t> y(shapeOf(conv.getY()));
+  if (!last)
+    y = permuted(y, toLast(y.size()));
+  Value x = framesUnderTaps(b, conv, y[1], shapeOf(conv.getW())[last ? 1 : 2]);
+  Value w = TransposeOp::create(b, conv.getW(),
+                                last ? ArrayRef<int64_t>{0, 2, 3, 1, 4}
+                                     : ArrayRef<int64_t>{0, 3, 4, 2, 1});
   ArrayRef<int64_t> from = shapeOf(x), filter = shapeOf(w);
   int64_t channels = from[4];
   x = b.reshape(x, {from[0] * from[1], from[2], from[3], channels});
@@ -97,8 +107,6 @@ static void convFilmTo2D(ConvOp conv) {
     x = PadOp::create(b, x, Value(), {0, 0, 0, 0}, {0, 0, 0, missing});
     w = PadOp::create(b, w, Value(), {0, 0, 0, 0}, {0, 0, 0, missing});
   }
-  SmallVector<int64_t> y =
-      permuted(shapeOf(conv.getY()), toLast(shapeOf(conv.getY()).size()));
   ArrayRef<int64_t> pads = conv.getPads();
   replaceConv(
       b, conv, x, w, {y[0] * y[1], y[2], y[3], y[4]},
@@ -108,7 +116,10 @@ static void convFilmTo2D(ConvOp conv) {
         conv2D.setPads({pads[1], pads[2], pads[4], pads[5]});
         conv2D.setChannelsLast(true);
       },
-      [&](Value result) { return transposeToFirst(b, b.reshape(result, y)); });
+      [&](Value result) {
+        result = b.reshape(result, y);
+        return last ? result : transposeToFirst(b, result);
+      });
 }
 
 void frit::makeConv2D(ConvOp conv) {

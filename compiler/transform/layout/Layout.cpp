@@ -96,7 +96,16 @@ static Step stepOf(ConvRewrite::Form form) {
 }
 
 static bool isPossible(ConvRewrite::Form form, ConvOp conv) {
-  return form != ConvRewrite::Form::spaceToDepth || canApplySpaceToDepth(conv);
+  switch (form) {
+  case ConvRewrite::Form::channelsLast:
+    return !conv.getChannelsLast();
+  case ConvRewrite::Form::spaceToDepth:
+    return canApplySpaceToDepth(conv);
+  case ConvRewrite::Form::twoDimensional:
+  case ConvRewrite::Form::depthwise:
+    return true;
+  }
+  llvm_unreachable("no such form");
 }
 
 /// Replaces the convolution.

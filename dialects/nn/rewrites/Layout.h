@@ -11,6 +11,8 @@ namespace frit::nn {
 
 /// A rewrite of the pass `layout` (a target rewrite). In each of its steps, the
 /// first rewrite that is possible and pays is applied to a convolution.
+/// Channels may be last already, which `channelsLast` and `spaceToDepth` leave
+/// as it is.
 struct ConvRewrite {
   /// What a convolution becomes.
   enum class Form {

@@ -69,6 +69,39 @@ func.func @line(%x: tensor<1x4x9xf32>, %w: tensor<8x4x3xf32>) -> tensor<1x8x4xf3
   return %0 : tensor<1x8x4xf32>
 }
 
+// Channels that are last already stay there.
+// CHECK-LABEL: func.func @last
+// CHECK-NOT:     nn.transpose
+// CHECK:         nn.conv %{{.*}} {channels_last, {{.*}} : (tensor<1x9x5x4xf32>, tensor<8x3x1x4xf32>) -> tensor<1x7x5x8xf32>
+// CHECK-NOT:     nn.transpose
+// CHECK:         return
+func.func @last(%x: tensor<1x9x5x4xf32>, %w: tensor<8x3x1x4xf32>) -> tensor<1x7x5x8xf32> {
+  %0 = nn.conv %x, %w {channels_last, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x9x5x4xf32>, tensor<8x3x1x4xf32>) -> tensor<1x7x5x8xf32>
+  return %0 : tensor<1x7x5x8xf32>
+}
+
+// CHECK-LABEL: func.func @line_last
+// CHECK-NOT:     nn.transpose
+// CHECK:         nn.conv {{.*}}channels_last, dilations = array<i64: 1, 2>, pads = array<i64: 0, 1, 0, 2>, strides = array<i64: 1, 2>} : (tensor<1x1x9x4xf32>, tensor<8x1x3x4xf32>) -> tensor<1x1x4x8xf32>
+// CHECK-NOT:     nn.transpose
+// CHECK:         return
+func.func @line_last(%x: tensor<1x9x4xf32>, %w: tensor<8x3x4xf32>) -> tensor<1x4x8xf32> {
+  %0 = nn.conv %x, %w {channels_last, dilations = array<i64: 2>, pads = array<i64: 1, 2>, strides = array<i64: 2>} : (tensor<1x9x4xf32>, tensor<8x3x4xf32>) -> tensor<1x4x8xf32>
+  return %0 : tensor<1x4x8xf32>
+}
+
+// CHECK-LABEL: func.func @film_last
+// CHECK-SAME:    %[[X:[^:]*]]: {{.*}}, %[[W:[^:]*]]:
+// CHECK-DAG:     nn.slice %[[X]] {sizes = array<i64: 1, 2, 6, 7, 3>, starts = array<i64: 0, 1, 0, 0, 0>, steps = array<i64: 1, 2, 1, 1, 1>}
+// CHECK-DAG:     nn.transpose %[[W]] {perm = array<i64: 0, 2, 3, 1, 4>} : (tensor<8x2x3x3x3xf32>) -> tensor<8x3x3x2x3xf32>
+// CHECK:         nn.conv {{.*}}channels_last{{.*}} : (tensor<2x6x7x6xf32>, tensor<8x3x3x6xf32>) -> tensor<2x4x5x8xf32>
+// CHECK-NOT:     nn.transpose
+// CHECK:         return
+func.func @film_last(%x: tensor<1x5x6x7x3xf32>, %w: tensor<8x2x3x3x3xf32>) -> tensor<1x2x4x5x8xf32> {
+  %0 = nn.conv %x, %w {channels_last, dilations = array<i64: 1, 1, 1>, pads = array<i64: 0, 0, 0, 0, 0, 0>, strides = array<i64: 2, 1, 1>} : (tensor<1x5x6x7x3xf32>, tensor<8x2x3x3x3xf32>) -> tensor<1x2x4x5x8xf32>
+  return %0 : tensor<1x2x4x5x8xf32>
+}
+
 // In a 3-d convolution, the frames under a tap become channels, in 16 bits a
 // multiple of 8 of them; no transpose is left between two of these.
 // CHECK-LABEL: func.func @film
