@@ -278,7 +278,10 @@ static double runDiamonds(const std::string &cubin, int64_t count, bool forked,
       plan.follow(step, {});
     else if (forked)
       plan.follow(step, {4 * i - 1});
-    launch(mean, {arena(2, false), arena(3, false), last ? y : arena(0, true)});
+    Step &join = launch(
+        mean, {arena(2, false), arena(3, false), last ? y : arena(0, true)});
+    if (forked)
+      plan.follow(join, {4 * i + 1, 4 * i + 2});
   }
   OpenedPlan opened(plan, cubin, 4 * bytes, flags);
   checkCalls(opened, count, 1 + 1.5f * kLength);
