@@ -81,13 +81,21 @@ class Model:
         self.values[name] = array
         return name
 
+    def computed(self, name, array):
+        """Adds an input whose values the runtime doesn't hold to ranges, as it
+        does with indices that are inputs: those out of range are clamped."""
+        if array.dtype == bool:
+            return self.input(name, array)
+        rest = self.input(f"{name}.rest", np.zeros_like(array))
+        return self.node("add", [self.input(name, array), rest])
+
     def add(self, index, op, inputs, shape, attributes, of):
         """Adds a case. Its number is the place of its sum."""
         operands = []
         for i, x in enumerate(inputs):
             name = f"c{index}.{i}"
             if not harness.is_float(x):
-                operands.append(self.input(name, x))
+                operands.append(self.computed(name, x))
                 continue
             operand = self.input(name, x.astype(np.float32))
             if i in of:
