@@ -129,3 +129,32 @@ Fault Node::read(std::vector<Node> &elements) const {
     elements.push_back(element(index));
   return {};
 }
+
+static constexpr int kMostSequences = 8;
+
+using ReadStep = std::function<Fault(const Node &, const std::string &)>;
+
+static Fault readNested(const Node &node, const char *list,
+                        const ReadStep &readStep, int depth) {
+  if (node.isNull())
+    return {};
+  std::string type;
+  if (Fault fault = node["type"].read(type))
+    return fault;
+  if (type != "Sequence")
+    return readStep(node, type);
+  if (depth == kMostSequences)
+    return node.fault("sequences are nested too deep");
+  std::vector<Node> inner;
+  if (Fault fault = node[list].read(inner))
+    return fault;
+  for (const Node &step : inner)
+    if (Fault fault = readNested(step, list, readStep, depth + 1))
+      return fault;
+  return {};
+}
+
+Fault frit::tokenizer::readSteps(const Node &node, const char *list,
+                                 const ReadStep &readStep) {
+  return readNested(node, list, readStep, 0);
+}

@@ -5,6 +5,7 @@
 
 #include "tools/support/Bytes.h"
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -12,9 +13,6 @@
 namespace frit::tokenizer {
 
 using Json = nlohmann::json;
-
-/// How deep the sequences of a tokenizer.json may be nested.
-inline constexpr int kMostSequences = 8;
 
 /// Parses a document that is nested 64 deep at most.
 tools::Fault parseJson(tools::Bytes bytes, Json &json);
@@ -59,6 +57,14 @@ private:
   const Json *json;
   std::string place;
 };
+
+/// Calls `readStep` with a step of a tokenizer.json and its "type", unless it
+/// is null; with each in order where the type is "Sequence", which has its
+/// steps, sequences too, in the member `list`. At most 8 sequences are nested.
+tools::Fault readSteps(
+    const Node &node, const char *list,
+    const std::function<tools::Fault(const Node &, const std::string &type)>
+        &readStep);
 
 } // namespace frit::tokenizer
 

@@ -104,24 +104,8 @@ static Fault addPrecompiled(const Node &node, Normalizer &normalizer) {
   return {};
 }
 
-static Fault readNormalizerSteps(const Node &node, int depth,
-                                 Normalizer &normalizer) {
-  if (node.isNull())
-    return {};
-  std::string type;
-  if (Fault fault = node["type"].read(type))
-    return fault;
-  if (type == "Sequence") {
-    if (depth == kMostSequences)
-      return node.fault("sequences are nested too deep");
-    std::vector<Node> inner;
-    if (Fault fault = node["normalizers"].read(inner))
-      return fault;
-    for (const Node &step : inner)
-      if (Fault fault = readNormalizerSteps(step, depth + 1, normalizer))
-        return fault;
-    return {};
-  }
+static Fault readNormalizerStep(const Node &node, const std::string &type,
+                                Normalizer &normalizer) {
   if (type == "NFC")
     return addForm(Form::nfc, normalizer);
   if (type == "NFD")
@@ -157,7 +141,10 @@ static Fault readNormalizerSteps(const Node &node, int depth,
 
 Fault frit::tokenizer::readNormalizer(const Node &node,
                                       Normalizer &normalizer) {
-  return readNormalizerSteps(node, 0, normalizer);
+  return readSteps(node, "normalizers",
+                   [&](const Node &step, const std::string &type) {
+                     return readNormalizerStep(step, type, normalizer);
+                   });
 }
 
 Fault frit::tokenizer::normalize(const Normalizer &normalizer,

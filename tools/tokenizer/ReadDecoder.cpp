@@ -70,21 +70,8 @@ static Fault addWordEnds(const Node &node, Decoder &decoder) {
   return {};
 }
 
-static Fault readDecoderSteps(const Node &node, int depth, Decoder &decoder) {
-  std::string type;
-  if (Fault fault = node["type"].read(type))
-    return fault;
-  if (type == "Sequence") {
-    if (depth == kMostSequences)
-      return node.fault("sequences are nested too deep");
-    std::vector<Node> inner;
-    if (Fault fault = node["decoders"].read(inner))
-      return fault;
-    for (const Node &step : inner)
-      if (Fault fault = readDecoderSteps(step, depth + 1, decoder))
-        return fault;
-    return {};
-  }
+static Fault readDecoderStep(const Node &node, const std::string &type,
+                             Decoder &decoder) {
   if (type == "Replace")
     return addReplaceDecoder(node, decoder);
   if (type == "Strip")
@@ -110,5 +97,8 @@ static Fault readDecoderSteps(const Node &node, int depth, Decoder &decoder) {
 
 Fault frit::tokenizer::readDecoder(const Node &node, Decoder &decoder) {
   decoder.joinsWithSpaces = node.isNull();
-  return node.isNull() ? Fault() : readDecoderSteps(node, 0, decoder);
+  return readSteps(node, "decoders",
+                   [&](const Node &step, const std::string &type) {
+                     return readDecoderStep(step, type, decoder);
+                   });
 }

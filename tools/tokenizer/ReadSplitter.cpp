@@ -120,24 +120,8 @@ static Fault addWhitespace(Splitter &splitter) {
   return {};
 }
 
-static Fault readSplitterSteps(const Node &node, int depth,
-                               Splitter &splitter) {
-  if (node.isNull())
-    return {};
-  std::string type;
-  if (Fault fault = node["type"].read(type))
-    return fault;
-  if (type == "Sequence") {
-    if (depth == kMostSequences)
-      return node.fault("sequences are nested too deep");
-    std::vector<Node> inner;
-    if (Fault fault = node["pretokenizers"].read(inner))
-      return fault;
-    for (const Node &step : inner)
-      if (Fault fault = readSplitterSteps(step, depth + 1, splitter))
-        return fault;
-    return {};
-  }
+static Fault readSplitterStep(const Node &node, const std::string &type,
+                              Splitter &splitter) {
   if (type == "Split")
     return addSplit(node, splitter);
   if (type == "ByteLevel")
@@ -167,5 +151,8 @@ static Fault readSplitterSteps(const Node &node, int depth,
 }
 
 Fault frit::tokenizer::readSplitter(const Node &node, Splitter &splitter) {
-  return readSplitterSteps(node, 0, splitter);
+  return readSteps(node, "pretokenizers",
+                   [&](const Node &step, const std::string &type) {
+                     return readSplitterStep(step, type, splitter);
+                   });
 }
