@@ -47,22 +47,6 @@ static std::vector<std::string> packageFolders() {
   return folders;
 }
 
-bool frit::cuda::findFunctions(
-    void *library, std::initializer_list<LibraryFunction> functions) {
-  bool complete = true;
-  for (const LibraryFunction &function : functions) {
-    void *address = os::findSymbol(library, function.name);
-    memcpy(function.pointer, &address, sizeof address);
-    complete &= address != nullptr;
-  }
-  return complete;
-}
-
-Library::~Library() {
-  if (handle)
-    os::closeLibrary(handle);
-}
-
 bool Library::tryOpen(const std::string &file) {
   // Like the driver, these libraries do not support unloading.
   std::string reason;

@@ -4,26 +4,9 @@
 #include "runtime/system/System.h"
 
 #include <cstdlib>
-#include <cstring>
 
 using namespace frit::cuda;
 namespace os = frit::system;
-
-bool frit::cuda::findFunctions(
-    void *library, std::initializer_list<LibraryFunction> functions) {
-  bool complete = true;
-  for (const LibraryFunction &function : functions) {
-    void *address = os::findSymbol(library, function.name);
-    memcpy(function.pointer, &address, sizeof address);
-    complete &= address != nullptr;
-  }
-  return complete;
-}
-
-Library::~Library() {
-  if (handle)
-    os::closeLibrary(handle);
-}
 
 /// Whether a file can be opened for reading.
 static bool exists(const std::string &file) {
