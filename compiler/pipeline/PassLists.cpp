@@ -108,9 +108,12 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
       passes.addPass(createFloat8Products(target, float8));
     }
   }
+  // Products whose columns are values and gates multiply them in their kernels.
   // Layer norms become factors of the products that read them.
-  if (options.fuse && !training)
+  if (options.fuse && !training) {
+    passes.addPass(createGateProducts(target));
     passes.addPass(createFoldNorms(target));
+  }
   // Composites without a kernel on the target are decomposed.
   passes.addPass(createDecompose(target));
   passes.addPass(createSimplify());

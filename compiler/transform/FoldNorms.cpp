@@ -78,15 +78,6 @@ static MatmulOp productBehind(Value value) {
   return {};
 }
 
-/// Returns whether `value` and the weights it is computed from have no other
-/// reader.
-static bool isOnlyReader(Value value) {
-  if (!value.hasOneUse())
-    return false;
-  Operation *op = value.getDefiningOp();
-  return op && llvm::all_of(op->getOperands(), isOnlyReader);
-}
-
 namespace {
 /// A reader of a norm: a matmul, or an addition of one.
 struct Reader {
@@ -168,7 +159,7 @@ bool FoldNorms::collect(Value value, SmallVectorImpl<Reader> &readers) const {
     }
     if (auto matmul = dyn_cast<MatmulOp>(user)) {
       if (!takes(matmul) || matmul.getA() != value || matmul.getTransposeA() ||
-          !dependsOnConstants(matmul.getB()) || !isOnlyReader(matmul.getB()))
+          !dependsOnConstants(matmul.getB()) || !isReadOnce(matmul.getB()))
         return false;
     } else if (auto add = dyn_cast<AddOp>(user)) {
       Value other = add.getA() == value ? add.getB() : add.getA();

@@ -83,6 +83,13 @@ bool frit::dependsOnConstants(Value value, unsigned depth) {
   return ::dependsOnConstants(value, depth, left);
 }
 
+bool frit::isReadOnce(Value value) {
+  if (!value.hasOneUse())
+    return false;
+  Operation *op = value.getDefiningOp();
+  return op && llvm::all_of(op->getOperands(), isReadOnce);
+}
+
 std::string frit::nodeName(Operation *op) {
   Location loc = op->getLoc();
   if (auto fused = dyn_cast<FusedLoc>(loc))

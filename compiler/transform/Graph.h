@@ -34,6 +34,10 @@ mlir::Value createSplat(mlir::OpBuilder &builder, mlir::Location loc,
 /// `depth` operators. It is then computed once, at load.
 bool dependsOnConstants(mlir::Value value, unsigned depth = 8);
 
+/// Returns whether a value that depends on constants only has one reader, and
+/// so has each value that it is computed from.
+bool isReadOnce(mlir::Value value);
+
 /// Returns whether a value is a weight that trains.
 bool isParameter(mlir::Value value);
 

@@ -130,6 +130,10 @@ def Float8Products : TargetPass<"float8-products"> {
                         "Format of gradients by inputs: e5m2, e4m3 or bf16">];
 }
 
+def GateProducts : TargetPass<"gate-products"> {
+  let summary = "Gate the halves of a matrix product's columns in its kernel";
+}
+
 def FoldNorms : TargetPass<"fold-norms"> {
   let summary = "Fold layer norms into the matrix products around them";
 }

@@ -59,6 +59,9 @@ public:
   mlir::Value zeros(mlir::RankedTensorType type);
 };
 
+/// Columns of nn.gate_columns that give 8 neighbours of a row.
+inline constexpr int64_t kGatedColumns = 16;
+
 /// Elements of a row. Ranks divide tensors into shards of whole rows.
 inline constexpr int64_t kShardRow = 4096;
 

@@ -47,4 +47,15 @@ check("gelu", 0.5 * wide * (1 + erf(wide / math.sqrt(2))))
 check("gelu", 0.5 * wide * (1 + np.tanh(
     math.sqrt(2 / math.pi) * (wide + 0.044715 * wide ** 3))),
     'approximate = "tanh"')
+
+# Pairs of values and gates: eight of sixteen columns, the even results first.
+gates = random(2, 3, 32, low=-4, high=4)
+pairs = gates.astype(np.float64).reshape(2, 3, 2, 8, 2)[..., [0, 4, 1, 5, 2, 6, 3, 7], :]
+value, gate = (pairs[..., i].reshape(2, 3, 16) for i in range(2))
+for name, gated in (("silu", gate / (1 + np.exp(-gate))),
+                    ("gelu", 0.5 * gate * (1 + erf(gate / math.sqrt(2)))),
+                    ("gelu_tanh", 0.5 * gate * (1 + np.tanh(
+                        math.sqrt(2 / math.pi) * (gate + 0.044715 * gate ** 3))))):
+    case("gate_columns", [gates], (value * gated).astype(np.float32),
+         f'activation = "{name}"')
 run()

@@ -29,6 +29,8 @@ for width in (1, 4, 8):
     gradient("row_dots", [x, doubles(2, 3, 8, seed=1)], (6, 8 // width),
              f"width = {width} : si64")
 
+gradient("gate_columns", [doubles(2, 32)], (2, 16), 'activation = "silu"')
+
 # Gradients of convolutions and pools.
 for group, (stride, pads, dilation) in ((1, (1, (1, 1), 1)), (2, (2, (2, 0), 2))):
     count = (9 + sum(pads) - 2 * dilation - 1) // stride + 1

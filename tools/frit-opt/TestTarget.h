@@ -42,6 +42,7 @@
 #include "dialects/nn/rewrites/CompressWeights.h"
 #include "dialects/nn/rewrites/ConvBatchNorms.h"
 #include "dialects/nn/rewrites/FoldNorms.h"
+#include "dialects/nn/rewrites/GateProducts.h"
 #include "dialects/nn/rewrites/JoinAppends.h"
 #include "dialects/nn/rewrites/JoinMaps.h"
 #include "dialects/nn/rewrites/Layout.h"
@@ -128,6 +129,9 @@ public:
       return cuda::GemvAttr::get(fusion.getContext(), /*columns=*/128,
                                  /*split=*/1, /*threads=*/512, /*blocks=*/2);
     }});
+    rewrites.add(nn::GateProductsRewrite{[](nn::MatmulOp product) {
+      return nn::shapeOf(product.getY()).back() >= 64;
+    }});
     rewrites.add(nn::FoldNormsRewrite{
         [](nn::MatmulOp product) {
           return nn::shapeOf(product.getY()).back() >= 64 ? 4 : 0;
@@ -137,7 +141,8 @@ public:
 
   bool keepsWhole(nn::CompositeOp composite) const override {
     if (llvm::isa<nn::MomentsOp, nn::NormalizeOp, nn::NormalizeProductOp,
-                  nn::QuantizedConvOp, nn::DequantizeOp>(*composite))
+                  nn::GateColumnsOp, nn::QuantizedConvOp, nn::DequantizeOp>(
+            *composite))
       return true;
     if (llvm::isa<nn::RmsNormOp>(*composite))
       return llvm::all_of(composite->getUsers(), [&](mlir::Operation *user) {

@@ -83,7 +83,8 @@ WgmmaWork frit::cuda::workOf(const nn::GemmInfo &product, int64_t resultBytes) {
   auto elements = [](Value v) {
     return double(nn::tensorType(v).getNumElements());
   };
-  double results = double(product.m) * product.n * product.batch;
+  double results = double(product.m) * product.n * product.batch /
+                   double(product.epilogue.sumsPerResult());
   work.weightBytes = 2 * elements(product.b);
   work.otherBytes = 2 * elements(product.a) +
                     results * resultBytes * double(1 + work.needs.boxesRead);
@@ -124,8 +125,9 @@ double frit::cuda::wgmmaMicroseconds(const WgmmaWork &product,
   double compute = steps * step * (sharing > 1 ? kSharedSmTime : 1);
 
   double sums = double(tile.m * tile.n) / tile.split;
-  double stored =
-      sums * resultBytes * double(needs.boxesRead + needs.boxesStored);
+  double stored = sums * resultBytes *
+                  double(needs.boxesRead + needs.boxesStored) /
+                  double(needs.sumsPerResult);
   double writers =
       tile.pingPong ? 1 : std::max(tile.m / 64 / double(tile.split), 0.25);
   double store =

@@ -29,7 +29,9 @@ bool WgmmaTile::fits(const EndNeeds &needs, const GpuArch &arch) const {
       needs.storesRegisters ? kEndRegisters + n / 8 : kOtherRegisters;
   // In ping-pong, a warp takes boxes of two blocks of rows together.
   int64_t slots = layout.passesBoxes && layout.canPingPong() ? 2 : 0;
+  // A box of the result takes whole boxes of sums.
   return layout.fits() &&
+         layout.unitN() % (needs.sumsPerResult * kWgmmaDepth) == 0 &&
          layout.slots() >= std::max(slots, needs.boxesStored) &&
          std::min(registers, kThreadRegisters) >= n / 2 + others;
 }

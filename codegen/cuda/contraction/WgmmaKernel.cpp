@@ -56,10 +56,11 @@ public:
     std::string sources = "&m0, &m1, ";
     if (product.epilogue.addend)
       sources += "&m2, &m3, ";
+    int64_t per = product.epilogue.sumsPerResult();
     auto addResult = [&](unsigned argument, std::string &name) {
       name = "&m" + std::to_string(kernel.tensorMaps.size());
-      addMap(matrixMap(argument, type, product.m, product.n, product.ldd,
-                       product.batch, product.strideD,
+      addMap(matrixMap(argument, type, product.m, product.n / per,
+                       product.ldd / per, product.batch, product.strideD,
                        {kLineBytes / bytes, kBoxLines}));
     };
     if (boxes)

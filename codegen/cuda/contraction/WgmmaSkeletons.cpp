@@ -5,6 +5,7 @@
 #include "dialects/nn/rewrites/AlignColumns.h"
 #include "dialects/nn/rewrites/ConvBatchNorms.h"
 #include "dialects/nn/rewrites/FoldNorms.h"
+#include "dialects/nn/rewrites/GateProducts.h"
 #include "dialects/nn/rewrites/SideOutputs.h"
 #include "dialects/nn/rewrites/SplitReductions.h"
 
@@ -109,12 +110,29 @@ static int64_t momentWidth(nn::MatmulOp product, const Machine &machine) {
   return checkWgmma(*info, type) ? 0 : kMomentWidth;
 }
 
+/// Rows from which products are those of tiles; others read their weights, and
+/// have kernels of their own.
+static constexpr int64_t kTileRows = 64;
+
+/// Returns whether a product's kernel gates its columns.
+static bool gatesColumns(nn::MatmulOp product, const Machine &machine) {
+  auto info = nn::describeMatmul(product);
+  if (machine.arch.mma != Mma::wgmma || machine.batchInvariant || !info ||
+      info->m < kTileRows)
+    return false;
+  info->epilogue.stages = {nn::stage::Gate{Activation::gelu, product.getY()}};
+  return !checkWgmma(*info, nn::tensorType(product.getY()).getElementType());
+}
+
 class WgmmaGemm : public WgmmaSkeleton<WgmmaGemmAttr, nn::GemmInfo> {
   double compileMilliseconds() const override { return 250; }
   void populateRewrites(nn::TargetRewrites &rewrites,
                         const Machine &machine) const override {
     rewrites.add(nn::AlignColumnsRewrite{[&machine](nn::MatmulOp product) {
       return columnMultiple(product, machine.arch);
+    }});
+    rewrites.add(nn::GateProductsRewrite{[&machine](nn::MatmulOp product) {
+      return gatesColumns(product, machine);
     }});
     // With several tiles per block, merging delays the next tile. With one, it
     // overlaps with the operands' first copies.
@@ -140,8 +158,8 @@ class WgmmaGemm : public WgmmaSkeleton<WgmmaGemmAttr, nn::GemmInfo> {
   bool keepsWhole(nn::CompositeOp composite,
                   const Machine &machine) const override {
     return machine.arch.mma == Mma::wgmma &&
-           isa<nn::MomentsOp, nn::NormalizeOp, nn::NormalizeProductOp>(
-               *composite);
+           isa<nn::MomentsOp, nn::NormalizeOp, nn::NormalizeProductOp,
+               nn::GateColumnsOp>(*composite);
   }
   bool takesChain(const Chain &chain, const Machine &machine) const override {
     auto product = dyn_cast<nn::MatmulOp>(chain.contraction());

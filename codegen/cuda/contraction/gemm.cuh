@@ -28,6 +28,7 @@
 #ifndef FRIT_CODEGEN_CUDA_CONTRACTION_GEMM_CUH
 #define FRIT_CODEGEN_CUDA_CONTRACTION_GEMM_CUH
 
+#include "frit/gate.cuh"
 #include "frit/mma.cuh"
 #include "frit/norm.cuh"
 #include "frit/reductions.cuh"
@@ -148,7 +149,18 @@ gemmTileMma(const typename P::A *a, const typename P::B *b,
       return;
     const auto *biasAt = bias ? bias + j : nullptr;
     const auto *residualAt = r ? r + at : nullptr;
-    if constexpr (kNormalizes<P>) {
+    if constexpr (kGates<P>) {
+      constexpr float none = kNothing<float>;
+      for (int c = 0; c < 2; ++c) {
+        float offset = bias ? load(biasAt[c]) : none;
+        if constexpr (kNormalizes<P>)
+          pair[c] =
+              NormOf<P>::apply(pair[c], offset, none, column[j + c], rows[m]);
+        else
+          pair[c] += offset;
+      }
+      store(d[i * (ldd / 2) + gatedColumn(j)], gate<P>(pair));
+    } else if constexpr (kNormalizes<P>) {
       constexpr float none = kNothing<float>;
       for (int c = 0; c < 2 && j + c < P::n; ++c)
         store(d[at + c],

@@ -10,6 +10,7 @@
 #ifndef FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_EPILOGUE_CUH
 #define FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_EPILOGUE_CUH
 
+#include "frit/gate.cuh"
 #include "frit/norm.cuh"
 #include "frit/reductions.cuh"
 #include "frit/store.cuh"
@@ -27,7 +28,9 @@ template <class P> struct WgmmaStore {
   using Bias = typename P::Bias;
   using Reduce = ReduceOf<P>;
   using Sums = float[Plan::kRowBlocks][P::tileN / 2];
-  static constexpr int kBoxes = Plan::kUnitN / Plan::kBoxN;
+  /// Columns of sums that a box of D is computed from, and boxes of a unit.
+  static constexpr int kSumsN = Plan::kBoxN * kSumsPerResult<P>;
+  static constexpr int kBoxes = Plan::kUnitN / kSumsN;
   static constexpr int kGroups = Plan::kBoxN / 8;
   /// Boxes stored per box of the tile.
   static constexpr int kResults = kStoresSecond<P> ? 2 : 1;
@@ -76,7 +79,8 @@ template <class P> struct WgmmaStore {
       row = box >= live;
       i = box - row * live;
     }
-    return {at.m + row * 64, at.n + i * Plan::kBoxN, at.batch};
+    return {at.m + row * 64, at.n / kSumsPerResult<P> + i * Plan::kBoxN,
+            at.batch};
   }
 
   /// Starts loading the residual of one of the tile's boxes, by one lane.
@@ -95,7 +99,7 @@ template <class P> struct WgmmaStore {
       biases.read(bias, at.n);
     const int left =
         P::n - at.n < Plan::kUnitN ? int(P::n - at.n) : Plan::kUnitN;
-    live = at.m < P::m && left > 0 ? (left + Plan::kBoxN - 1) / Plan::kBoxN : 0;
+    live = at.m < P::m && left > 0 ? (left + kSumsN - 1) / kSumsN : 0;
     if (Plan::kBoxes && r && threadIdx.x % 32 == 0) {
 #pragma unroll
       for (int i = 0; i < kBoxes * Plan::kRowBlocks; ++i)
@@ -129,8 +133,12 @@ template <class P> struct WgmmaStore {
     for (int row = 0; row < Plan::kRowBlocks; row += kTogether)
 #pragma unroll
       for (int i = 0; i < kBoxes; ++i)
-        if (i < live)
-          endBoxes(sums, norms, row, i, part * Plan::kUnitN / 8);
+        if (i < live) {
+          if constexpr (kGates<P>)
+            endGated(sums, norms, row, i, part * Plan::kUnitN / 8);
+          else
+            endBoxes(sums, norms, row, i, part * Plan::kUnitN / 8);
+        }
     boxes += count() * kResults;
   }
 
@@ -238,6 +246,61 @@ template <class P> struct WgmmaStore {
         reducedColumns[b].template store<P>(extra.reduced, placeOf(box + b));
       send(in, box);
     }
+  }
+
+  /// Finishes the i-th boxes, like endBoxes, of gated columns.
+  __device__ void endGated(const Sums &sums,
+                           const RowNorm (&norms)[Plan::kRowBlocks][2], int row,
+                           int i, int firstGroup) {
+    static_assert(Plan::kBoxes && sizeof(D) == 2 && kUsed == kTogether);
+    static_assert(Plan::kUnitN % kSumsN == 0);
+    const int box = kTogether > 1 ? i * kTogether : row * live + i;
+    WgmmaBox in[kUsed];
+#pragma unroll
+    for (int b = 0; b < kUsed; ++b)
+      in[b] = boxIn((boxes + box + b) % Plan::kSlots);
+    if (threadIdx.x % 32 == 0)
+      waitStores<Plan::kSlots / kUsed - 1>();
+    __syncwarp();
+    TwoGroups<D> pairs[kTogether];
+#pragma unroll
+    for (int j = 0; j < kGroups; ++j) {
+      float gated[kTogether][2][2];
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int group = (i * kGroups + j) * 2 + half;
+        constexpr float none = kNothing<float>;
+        float offsets[2] = {none, none}, column[2];
+        if (bias)
+          biases.give(offsets, group);
+        if constexpr (kNormalizes<P>)
+          columns.give(column, group);
+#pragma unroll
+        for (int b = 0; b < kTogether; ++b)
+#pragma unroll
+          for (int h = 0; h < 2; ++h) {
+            const float *sum = &sums[row + b][(firstGroup + group) * 4 + h * 2];
+            float pair[2];
+#pragma unroll
+            for (int c = 0; c < 2; ++c)
+              if constexpr (kNormalizes<P>)
+                pair[c] = NormOf<P>::apply(sum[c], offsets[c], none, column[c],
+                                           norms[row + b][h]);
+              else
+                pair[c] = sum[c] + offsets[c];
+            gated[b][h][half] = gate<P>(pair);
+          }
+      }
+#pragma unroll
+      for (int b = 0; b < kTogether; ++b) {
+#pragma unroll
+        for (int h = 0; h < 2; ++h)
+          pairs[b][j % 2][h].close(gated[b][h]);
+        if (j % 2)
+          in[b].template write<D>(pairs[b], j - 1);
+      }
+    }
+    send(in, box);
   }
 
   /// Reduces the tile's `index`-th box, which is complete.

@@ -22,7 +22,9 @@
 //     static constexpr bool constantB;          // no kernel writes B
 //   };
 //
-// and end_stages.cuh's, which need batch 1 and ldd = n.
+// and end_stages.cuh's, which need batch 1 and ldd = n. With P::Gate, n and ldd
+// are those of the sums, and D has half as many columns; the unit of a block
+// (wgmma_layout.cuh) must have a multiple of 128.
 //
 // `cluster` or `split` is 1. `split` is at most ceil(k / 64), and divides tileM
 // / 16 or is 8 for a tile of 64 × 128 or 64 × 256.

@@ -37,6 +37,8 @@ struct EndNeeds {
   bool computesLong = false;
   /// Whether threads store the result from registers, not through boxes.
   bool storesRegisters = false;
+  /// Sums that an element of the result is computed from.
+  int64_t sumsPerResult = 1;
   /// Bytes of an element that such threads read or store for each sum through
   /// boxes, if tiles allow that; or 0.
   int64_t boxedBytes = 0;
@@ -73,6 +75,7 @@ public:
 /// defines one of these.
 std::unique_ptr<StageCode> codeOf(const nn::stage::Load &load);
 std::unique_ptr<StageCode> codeOf(const nn::stage::Map &map);
+std::unique_ptr<StageCode> codeOf(const nn::stage::Gate &gate);
 std::unique_ptr<StageCode> codeOf(const nn::stage::Norm &norm);
 std::unique_ptr<StageCode> codeOf(const nn::stage::Reduce &reduce);
 std::unique_ptr<StageCode> codeOf(const nn::stage::Store &store);

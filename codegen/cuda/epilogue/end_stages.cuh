@@ -3,6 +3,7 @@
 // Kernels of products normalize, reduce and store by classes that the problem P
 // names; each has a header in this folder. P may have
 //
+//   using Gate = frit::Silu;            // gate.cuh: gates columns
 //   using Norm = frit::NormOfProduct;   // norm.cuh: normalizes an operand
 //   static constexpr int parts;         // moments per row: 1, or 4 i
 //   static constexpr int partWidth;     // elements per moment
@@ -99,6 +100,11 @@ template <class P> using NormOf = decltype(findNorm<P>());
 template <class P> using ReduceOf = decltype(findReduce<P>());
 template <class P> using SecondOf = decltype(findSecond<P>());
 
+/// Whether columns gate each other, and the sums that an element of D is
+/// computed from.
+template <class P>
+inline constexpr bool kGates = requires { typename P::Gate; };
+template <class P> inline constexpr int kSumsPerResult = kGates<P> ? 2 : 1;
 template <class P>
 inline constexpr bool kNormalizes = !kSame<NormOf<P>, NoNorm>;
 template <class P>

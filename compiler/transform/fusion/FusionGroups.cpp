@@ -71,7 +71,7 @@ bool frit::isContraction(Operation *op) {
 }
 
 bool frit::isEpilogueOnly(Operation *op) {
-  return isa<MomentsOp, NormalizeOp, NormalizeProductOp>(op);
+  return isa<MomentsOp, NormalizeOp, NormalizeProductOp, GateColumnsOp>(op);
 }
 
 /// Returns whether a cast widens what may be stored narrow. Scales that are

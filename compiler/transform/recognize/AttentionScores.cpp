@@ -2,6 +2,7 @@
 
 #include "compiler/transform/recognize/AttentionScores.h"
 
+#include "compiler/transform/Graph.h"
 #include "compiler/transform/recognize/MaskValue.h"
 
 #include <cmath>

@@ -48,7 +48,8 @@ bool Epilogue::isMixed() const {
 }
 
 bool Epilogue::isExtended() const {
-  return find<stage::Norm>() || find<stage::Reduce>() || secondStore();
+  return find<stage::Gate>() || find<stage::Norm>() || find<stage::Reduce>() ||
+         secondStore();
 }
 
 SmallVector<EndStage, 4> Epilogue::byKind() const {

@@ -46,6 +46,13 @@ struct Map {
   mlir::Value operand, result;
 };
 
+/// Multiplies every other column by a function of the column that follows, as
+/// nn.gate_columns does: the result has half as many.
+struct Gate {
+  Activation activation;
+  mlir::Value result;
+};
+
 /// Normalizes an operand by moments: the product, or the residual. The product
 /// is normalized before a bias is added.
 struct Norm {
@@ -91,7 +98,7 @@ struct Store {
 
 /// A stage. Where no order of execution matters (parameters of kernels, words
 /// of tuning files), stages are visited in this order.
-using EndStage = std::variant<stage::Load, stage::Map, stage::Norm,
+using EndStage = std::variant<stage::Load, stage::Map, stage::Gate, stage::Norm,
                               stage::Reduce, stage::Store>;
 
 /// Returns the tensors that a stage reads, besides the sums.
@@ -134,6 +141,9 @@ struct Epilogue {
   /// Returns whether there is more than operands, an activation and a result:
   /// what no library computes, even of a named activation.
   bool isExtended() const;
+
+  /// Returns the sums that an element of the result is computed from.
+  int64_t sumsPerResult() const { return find<stage::Gate>() ? 2 : 1; }
 
   /// Returns the stages by kind, in the order of EndStage.
   llvm::SmallVector<EndStage, 4> byKind() const;

@@ -4,6 +4,8 @@
 #include "dialects/nn/contraction/Contraction.h"
 #include "dialects/nn/operators/Statistics.h"
 
+#include "llvm/ADT/StringSwitch.h"
+
 using namespace mlir;
 using namespace frit::nn;
 using frit::Activation;
@@ -111,6 +113,7 @@ public:
 
 private:
   template <typename Op> Legality takeNorm(Op op, stage::Norm::Of of);
+  Legality takeGate(GateColumnsOp op);
   Legality takeReduction(Operation *op, const Reduction &reduction);
   Legality takeElementwise(Operation *op);
   /// Takes an operand that is neither a splat nor a result in the fusion.
@@ -128,6 +131,7 @@ private:
   Activation activation = Activation::none;
   bool isMixed = false;
   std::optional<stage::Norm> norm;
+  std::optional<stage::Gate> gate;
   std::optional<Reduction> reduction;
   /// Dimension of the columns, if there is one.
   std::optional<size_t> channel;
@@ -165,7 +169,9 @@ Legality EpilogueParser::take(Operation *op) {
   StringRef name = op->getName().getStringRef();
   if (reduction)
     return Mismatch(name + " follows a reduction of the result");
-  if (isa<MomentsOp, NormalizeOp, NormalizeProductOp>(op) &&
+  if (gate)
+    return Mismatch(name + " follows gated columns");
+  if (isa<MomentsOp, NormalizeOp, NormalizeProductOp, GateColumnsOp>(op) &&
       !isa<MatmulOp>(contraction))
     return Mismatch(name + " does not follow a product");
   if (auto found = reductionOf(op))
@@ -174,6 +180,8 @@ Legality EpilogueParser::take(Operation *op) {
     return takeNorm(normalize, stage::Norm::Of::residual);
   if (auto normalize = dyn_cast<NormalizeProductOp>(op))
     return takeNorm(normalize, stage::Norm::Of::product);
+  if (auto gates = dyn_cast<GateColumnsOp>(op))
+    return takeGate(gates);
   return takeElementwise(op);
 }
 
@@ -197,6 +205,20 @@ Legality EpilogueParser::takeNorm(Op op, stage::Norm::Of of) {
   norm = stage::Norm{of, op.getMoments(), op.getColumn(),
                      int64_t(op.getWidth()), op.getEpsilon().convertToDouble()};
   sum = value = op.getY();
+  return std::nullopt;
+}
+
+Legality EpilogueParser::takeGate(GateColumnsOp op) {
+  if (op.getX() != value)
+    return Mismatch("the gates are not of the product");
+  if (residual || isMixed || activation != Activation::none)
+    return Mismatch("gates do not directly follow the product and its bias");
+  Activation kind = llvm::StringSwitch<Activation>(op.getActivation())
+                        .Case("silu", Activation::silu)
+                        .Case("gelu_tanh", Activation::geluTanh)
+                        .Default(Activation::gelu);
+  value = op.getY();
+  gate = stage::Gate{kind, value};
   return std::nullopt;
 }
 
@@ -302,6 +324,8 @@ Match<Epilogue> EpilogueParser::finish() const {
     add(stage::Load{Role::residual, residual});
   if (normalizesResidual)
     add(*norm);
+  if (gate)
+    add(*gate);
   if (isMixed)
     add(stage::Map{Activation::other, /*isMixed=*/true, sum, value});
   else if (activation != Activation::none)

@@ -118,3 +118,23 @@ def NN_GeluGradOp : NN_Elementwise<"gelu_grad", "",
       DefaultValuedAttr<ConfinedAttr<StrAttr, [NN_GeluKind]>,
                         "\"none\"">:$approximate);
 }
+
+def NN_GateKind : AttrConstraint<
+    CPred<"::llvm::is_contained({\"gelu\", \"gelu_tanh\", \"silu\"}, "
+          "::llvm::cast<::mlir::StringAttr>($_self).getValue())">,
+    "that is gelu, gelu_tanh or silu">;
+
+def NN_GateColumnsOp : NN_Composite<"gate_columns", ""> {
+  let summary = "Values times an activation of their gates, the columns beside.";
+  let description = [{
+    Of the last dimension, column 2 i is a value and column 2 i + 1 its gate. Of
+    every 16 columns, the first four pairs give elements 0, 2, 4 and 6 of 8, the
+    others 1, 3, 5 and 7: x [..., 2 n] gives [..., n]. A thread that has a pair
+    of two groups of 8 columns, as threads have of a product's sums, then has
+    two neighbours of the result. The epilogue of a matrix product can compute
+    them.
+  }];
+  let arguments = (ins NN_FloatTensor:$x,
+                   ConfinedAttr<StrAttr, [NN_GateKind]>:$activation);
+  let results = (outs NN_FloatTensor:$y);
+}

@@ -3,7 +3,7 @@
 // Kernels of products with a second result: one sums the columns of what it
 // stores, one also stores what its activation is of, one the slope there,
 // and one multiplies the rows of what it stores by another tensor, which is read
-// as a residual is.
+// as a residual is. The last one has half as many columns as its product.
 
 func.func @products(%a: tensor<1024x768xbf16>, %b: tensor<768x3072xbf16>, %x: tensor<1024x3072xbf16>, %v: tensor<3072xbf16>) {
   %0:2 = nn.fusion(%a, %b, %x) : (tensor<1024x768xbf16>, tensor<768x3072xbf16>, tensor<1024x3072xbf16>) -> (tensor<1024x3072xbf16>, tensor<64x3072xf32>) {
@@ -34,6 +34,13 @@ func.func @products(%a: tensor<1024x768xbf16>, %b: tensor<768x3072xbf16>, %x: te
     %7 = nn.gelu_slope %2 {approximate = "tanh"} : (tensor<1024x3072xbf16>) -> tensor<1024x3072xbf16>
     nn.yield %3, %7 : tensor<1024x3072xbf16>, tensor<1024x3072xbf16>
   }
+  %8 = nn.fusion(%a, %b, %v) : (tensor<1024x768xbf16>, tensor<768x3072xbf16>, tensor<3072xbf16>) -> tensor<1024x1536xbf16> {
+  ^bb0(%a0: tensor<1024x768xbf16>, %a1: tensor<768x3072xbf16>, %a2: tensor<3072xbf16>):
+    %1 = nn.matmul %a0, %a1 : (tensor<1024x768xbf16>, tensor<768x3072xbf16>) -> tensor<1024x3072xbf16>
+    %2 = nn.add %1, %a2 : (tensor<1024x3072xbf16>, tensor<3072xbf16>) -> tensor<1024x3072xbf16>
+    %3 = nn.gate_columns %2 {activation = "gelu_tanh"} : (tensor<1024x3072xbf16>) -> tensor<1024x1536xbf16>
+    nn.yield %3 : tensor<1024x1536xbf16>
+  }
   return
 }
 
@@ -56,3 +63,10 @@ func.func @products(%a: tensor<1024x768xbf16>, %b: tensor<768x3072xbf16>, %x: te
 // CHECK:         using Epilogue = frit::GeluTanh;
 // CHECK-NEXT:    using Second = frit::StoredSlope;
 // CHECK:       frit::wgmmaGemm<k3_problem>(&m0, &m1, &m2, &m3, frit::present(x2), nullptr, y0, {nullptr, nullptr, nullptr, y1});
+// CHECK-LABEL: struct k4_problem {
+// CHECK:         {{ n = 3072,}}
+// CHECK:         using Epilogue = frit::Identity;
+// CHECK-NEXT:    using Gate = frit::GeluTanh;
+// CHECK:         {{.*}}tileN = {{128|256}};
+// CHECK:       frit::wgmmaGemm<k4_problem>(&m0, &m1, &m2, nullptr, frit::present(x2), nullptr, y0, {nullptr, nullptr, nullptr});
+// CHECK:       frit::gemmFloor<k4_problem>(x0, x1, frit::present(x2), nullptr, y0, {nullptr, nullptr, nullptr});

@@ -17,6 +17,9 @@ using UpBoth =
 using UpSummed =
     Problem<Summed<Matrices<16384, 4096, 1024, 1, false, false, frit::bf16>>,
             128, 192, 4>;
+using UpGated = Problem<
+    Gated<Matrices<8192, 2560, 320, 1, false, false>, frit::GeluTo16Bits>, 128,
+    128, 6>;
 using OutDotted =
     Problem<Dotted<Matrices<16384, 1024, 1024, 1, false, false, frit::bf16>>,
             128, 128, 6, 2>;
@@ -29,6 +32,7 @@ template __device__ auto compiled<Bert, true>;
 template __device__ auto compiled<UpBoth, true>;
 template __device__ auto compiled<UpSummed, true>;
 template __device__ auto compiled<OutDotted, true>;
+template __device__ auto compiled<UpGated, true>;
 #else
 using namespace harness;
 
@@ -49,6 +53,7 @@ static void checks() {
   check<Problem<Small, 64, 64, 2, 1, 2>, false>();
   check<PingPong<Problem<Matrices<520, 264, 136>, 128, 64, 3>>, false>();
   check<Problem<Dotted<Matrices<70, 192, 72>>, 64, 128, 2>>();
+  check<Problem<Gated<Matrices<70, 272, 72>>, 64, 128, 2>>();
 }
 #else
 static void checks() {
@@ -150,6 +155,16 @@ static void checks() {
       Both<Matrices<1231, 904, 136, 1, false, true, bf16, bf16, bf16, GeluTanh>,
            frit::StoredSlope>,
       128, 192, 4>>();
+  // Gated columns, which normalize, are split, or leave a last box half empty.
+  using Halves = Gated<Matrices<331, 544, 200, 1, false, false>>;
+  check<Problem<Halves, 64, 128, 3>>();
+  check<Problem<Halves, 128, 256, 3>, false>();
+  check<Problem<Halves, 64, 128, 4, 1, 4>>();
+  check<Problem<Gated<Matrices<331, 576, 200, 1, false, true, bf16>, GeluTanh>,
+                128, 128, 4, 2>>();
+  check<Problem<Normed<Gated<Rows, GeluTo16Bits>, NormOfProduct, 16, false>,
+                192, 128, 3>>();
+  check<Problem<Gated<Matrices<1200, 912, 136>>, 128, 128, 3>>();
   // Types, padded lines, and lines that are not a multiple of 16 bytes.
   check<Problem<Matrices<100, 203, 72, 2, false, true, f16, float, float>, 64,
                 128, 3>>();
@@ -258,6 +273,9 @@ static void benches() {
   benchOne<Problem<Matrices<12288, 4096, 1024, 1, false, true, frit::f16,
                             frit::f16, frit::f16, frit::GeluTo16Bits>,
                    128, 128, 6, 2>>("wgmma gemm f16 12288x4096x1024, gelu");
+  benchOne<Problem<Matrices<8192, 2560, 320, 1, false, false>, 128, 192, 4>,
+           true>("wgmma gemm f16 8192x2560x320");
+  benchOne<UpGated, true>("wgmma gemm f16 8192x2560x320, gated");
   benchNorms<1024, 128, 128, 6, 2>("wgmma gemm f16 12288x1024x1024");
   benchNorms<1024, 128, 256, 4, 1>("wgmma gemm f16 12288x1024x1024, wide");
   benchNorms<4096, 128, 256, 4, 1>("wgmma gemm f16 12288x1024x4096");

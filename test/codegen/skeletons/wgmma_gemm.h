@@ -66,6 +66,11 @@ template <class Of> struct Dotted : Of {
   using Reduce = frit::RowDots;
 };
 
+/// Gates the sums' columns.
+template <class Of, class Kind = frit::Silu> struct Gated : Of {
+  using Gate = Kind;
+};
+
 /// Stores the argument of the epilogue, or its slope there.
 template <class Of, class What = frit::StoredSum> struct Both : Of {
   using Second = What;
@@ -102,10 +107,10 @@ __global__ void __launch_bounds__(P::threads, P::blocks)
 #ifdef FRIT_HAS_WGMMA
   constexpr bool boxes = frit::kWgmmaStoresBoxes<P>;
   constexpr bool second = frit::kStoresSecond<P>;
+  constexpr bool adds = Full && !second && !frit::kGates<P>;
   frit::wgmmaGemm<P>(&mapA, &mapB, boxes ? &mapD : nullptr,
-                     boxes && (Full || second) ? &mapR : nullptr,
-                     Full ? bias : nullptr, Full && !second ? r : nullptr, d,
-                     norm);
+                     boxes && (adds || second) ? &mapR : nullptr,
+                     Full ? bias : nullptr, adds ? r : nullptr, d, norm);
 #endif
 }
 
@@ -170,7 +175,9 @@ template <class P, bool Full> struct Launch {
     constexpr int size = sizeof(typename P::D);
     if (P::ldd * size % 16 || P::strideD * size % 16)
       return;
-    mapD = map(d, P::n, P::m, P::ldd, P::strideD, 128 / size, 16);
+    constexpr int per = frit::kSumsPerResult<P>;
+    mapD = map(d, P::n / per, P::m, P::ldd / per, P::strideD / per, 128 / size,
+               16);
     if (frit::kStoresSecond<P>)
       mapR = map(static_cast<typename P::D *>(norm.second), P::n, P::m, P::ldd,
                  P::strideD, 128 / size, 16);
@@ -190,7 +197,9 @@ template <class P, bool Full = true> void check() {
   int64_t sizeB = P::ldb * (P::transposeB ? P::n : P::k);
   Buffer<typename P::A> a(P::strideA * P::batch);
   Buffer<typename P::B> b(P::strideB ? sizeB * P::batch : sizeB);
-  Buffer<typename P::D> r(P::strideD * P::batch), d(P::strideD * P::batch);
+  constexpr int per = frit::kSumsPerResult<P>;
+  Buffer<typename P::D> r(P::strideD * P::batch);
+  Buffer<typename P::D> d(P::strideD * P::batch / per);
   Buffer<typename P::Bias> bias(P::n);
   a.randomize(1);
   b.randomize(2);
@@ -201,10 +210,11 @@ template <class P, bool Full = true> void check() {
   Buffer<typename P::D> seconds(frit::kStoresSecond<P> ? d.size() : 1);
   seconds.randomize(9);
   std::vector<float> x = elementsOf<float>(a), y = elementsOf<float>(b);
-  constexpr bool addsResidual =
-      !frit::kStoresSecond<P> && !frit::ReduceOf<P>::kReadsFactor;
+  constexpr bool addsResidual = !frit::kStoresSecond<P> && !frit::kGates<P> &&
+                                !frit::ReduceOf<P>::kReadsFactor;
   // Padding between rows stays.
   std::vector<double> want = elementsOf<double>(d), wantSeconds(d.size());
+  double left = 0; // the column before, its value if that is gated
   for (int64_t batch = 0; batch < P::batch; ++batch)
     for (int64_t i = 0; i < P::m; ++i)
       for (int64_t j = 0; j < P::n; ++j) {
@@ -218,12 +228,19 @@ template <class P, bool Full = true> void check() {
         double value = sum;
         if (frit::kNormalizes<P>)
           value = norms.apply(i, j, sum, Full ? toDouble(bias[j]) : 0,
-                              Full ? toDouble(r[at]) : 0);
+                              Full && addsResidual ? toDouble(r[at]) : 0);
         else if (Full)
           value += toDouble(bias[j]) + (addsResidual ? toDouble(r[at]) : 0);
         if (frit::kStoresSecond<P>)
           wantSeconds[at] = besideOf<P>(value);
-        want[at] = activate(typename P::Epilogue(), value);
+        if constexpr (frit::kGates<P>) {
+          if (j % 2)
+            want[i * (P::ldd / 2) + frit::gatedColumn(int(j - 1))] =
+                left * activate(typename P::Gate(), value);
+          left = value;
+        } else {
+          want[at] = activate(typename P::Epilogue(), value);
+        }
       }
   // Run twice: the second run must not depend on state that the first left.
   frit::EndOperands operands = norms.operands();
@@ -236,10 +253,11 @@ template <class P, bool Full = true> void check() {
   char name[160];
   snprintf(name, sizeof name,
            "wgmma gemm %dx%dx%dx%d, tile %dx%d, %d stages, cluster %d, split "
-           "%d, %s%s%s",
+           "%d, %s%s%s%s",
            int(P::batch), int(P::m), int(P::n), int(P::k), P::tileM, P::tileN,
            P::stages, P::cluster, P::split, P::transposeA ? "T" : "N",
-           P::transposeB ? "T" : "N", frit::kNormalizes<P> ? ", norm" : "");
+           P::transposeB ? "T" : "N", frit::kNormalizes<P> ? ", norm" : "",
+           frit::kGates<P> ? ", gates" : "");
   expect(name, d, want, epsilonOf<typename P::D>());
   if (frit::kStoresSecond<P>)
     expect(strcat(name, ", beside it"), seconds, wantSeconds,

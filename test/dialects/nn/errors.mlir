@@ -305,6 +305,22 @@ func.func @moments_width(%x: tensor<2x4x2xf32>) {
 
 // -----
 
+func.func @gated_columns(%x: tensor<2x24xf32>) {
+  // expected-error@+1 {{rows of 2x24 are no multiple of 16 columns}}
+  %0 = nn.gate_columns %x {activation = "silu"} : (tensor<2x24xf32>) -> tensor<2x12xf32>
+  return
+}
+
+// -----
+
+func.func @gates(%x: tensor<2x32xf32>) {
+  // expected-error@+1 {{'nn.gate_columns' op attribute 'activation' failed to satisfy constraint: string attribute that is gelu, gelu_tanh or silu}}
+  %0 = nn.gate_columns %x {activation = "relu"} : (tensor<2x32xf32>) -> tensor<2x16xf32>
+  return
+}
+
+// -----
+
 // Selection.
 
 func.func @merge_places(%x: tensor<2x6xf32>) {
