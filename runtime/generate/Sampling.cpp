@@ -36,10 +36,10 @@ static void penalize(float *logits, uint32_t vocabulary, float penalty,
 }
 
 /// Returns the tokens that the filters keep, the most likely first, and their
-/// weights relative to it.
+/// weights relative to it, whose logit is `best`.
 static std::vector<uint32_t> keepLikely(const frit_sampling &sampling,
                                         const float *logits,
-                                        uint32_t vocabulary,
+                                        uint32_t vocabulary, float best,
                                         std::vector<double> &weights) {
   std::vector<uint32_t> order(vocabulary);
   std::iota(order.begin(), order.end(), 0);
@@ -47,17 +47,14 @@ static std::vector<uint32_t> keepLikely(const frit_sampling &sampling,
     return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
   };
   bool isNucleus = sampling.top_p > 0 && sampling.top_p < 1;
-  if (sampling.top_k && sampling.top_k < vocabulary) {
+  bool keepsFew = sampling.top_k && sampling.top_k < vocabulary;
+  if (keepsFew) {
     std::nth_element(order.begin(), order.begin() + sampling.top_k, order.end(),
                      isBefore);
     order.resize(sampling.top_k);
-    std::sort(order.begin(), order.end(), isBefore);
-  } else if (isNucleus || sampling.min_p > 0) {
-    std::sort(order.begin(), order.end(), isBefore);
   }
-  float best = kNever;
-  for (uint32_t token : order)
-    best = std::max(best, logits[token]);
+  if (keepsFew || isNucleus || sampling.min_p > 0)
+    std::sort(order.begin(), order.end(), isBefore);
   double total = 0;
   for (uint32_t token : order) {
     weights.push_back(std::exp((double(logits[token]) - best) /
@@ -91,11 +88,14 @@ float frit::logProbability(const float *logits, uint32_t vocabulary,
 }
 
 Status frit::checkSampling(const frit_sampling &chosen) {
+  // By an infinite one, forbidden tokens would have the weight NaN.
   if (chosen.temperature >= 0 && chosen.top_p >= 0 && chosen.top_p <= 1 &&
-      chosen.min_p >= 0 && chosen.min_p <= 1 && chosen.repetition_penalty >= 0)
+      chosen.min_p >= 0 && chosen.min_p <= 1 &&
+      chosen.repetition_penalty >= 0 &&
+      chosen.temperature + chosen.repetition_penalty < -kNever)
     return Status();
-  return invalidArgument("a temperature and a repetition penalty are at least "
-                         "0, top_p and min_p from 0 to 1");
+  return invalidArgument("a temperature and a repetition penalty are finite "
+                         "and at least 0, top_p and min_p from 0 to 1");
 }
 
 Status frit::checkLogits(const float *logits, uint32_t vocabulary) {
@@ -132,7 +132,8 @@ frit_status frit_sample(const frit_sampling *sampling, float *logits,
   if (chosen.temperature == 0 || logits[best] == -kNever)
     return FRIT_OK;
   std::vector<double> weights;
-  std::vector<uint32_t> order = keepLikely(chosen, logits, vocabulary, weights);
+  std::vector<uint32_t> order =
+      keepLikely(chosen, logits, vocabulary, logits[best], weights);
   double total = std::accumulate(weights.begin(), weights.end(), 0.0);
   double left = randomAt(chosen.seed, count) * total;
   size_t at = 0;

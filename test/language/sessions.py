@@ -1,4 +1,5 @@
 """Sessions of a language model: prefill, decode, rewind, fork, sampling: sessions.py WORK"""
+import ctypes
 import json
 import subprocess
 import sys
@@ -135,6 +136,89 @@ def check_sampling(module, model):
     print("ok sampling")
 
 
+def check_generate(module, model):
+    """Options of generate and what is no option."""
+    expected = model.generate(PROMPT, 12)
+
+    def made(count=12, prompt=PROMPT, **options):
+        return list(module.generate(prompt, count, **options))
+
+    bias = np.zeros(61, np.float32)
+    for kind in (bias, bias.tolist(), bias.astype(bool)):
+        assert made(bias=kind) == expected
+    bias[expected[0]] = -np.inf
+    assert expected[0] not in made(bias=bias)
+    for name in ("temperature", "top_k", "top_p", "min_p", "repetition_penalty", "seed", "bias"):
+        assert made(**{name: None}) == expected
+    with frit.Session(module) as session:
+        session.prefill(PROMPT)
+        tokens, logs = session.decode(12, logprobs=True)
+    pairs = list(zip(tokens[0].tolist(), logs[0].tolist()))
+    assert made(logprobs=True) == pairs
+    end = expected.index(expected[5])
+    assert made(logprobs=True, stop=expected[5]) == pairs[:end]
+    for stop in (expected[5], [expected[5]], np.array([expected[5]])):
+        assert made(stop=stop) == expected[:end]
+    assert made(stop=None) == expected and made(0) == [] and made(np.int64(3)) == expected[:3]
+    # A seed beyond 32 bits is another one; more tokens than there are is all of them.
+    assert made(temperature=1, top_k=2**32 + 1) == made(temperature=1)
+    # Two that take turns, and the session of one that was not finished.
+    one, other = module.generate(PROMPT, 12), module.generate([3], 12)
+    assert list(zip(one, other)) == list(zip(expected, model.generate([3], 12)))
+    for text, options in (
+            ("top_k is at least 0, not -1", dict(top_k=-1)),
+            ("top_k is an integer, not 2.5", dict(top_k=2.5)),
+            ("temperature is a number, not 'hot'", dict(temperature="hot")),
+            ("temperature is finite, not inf", dict(temperature=float("inf"))),
+            ("repetition_penalty is finite", dict(repetition_penalty=1e39)),
+            ("a temperature and a repetition penalty are finite and at least 0",
+             dict(temperature=float("nan"))),
+            ("a bias has a number for each of 61 tokens, not 'x'", dict(bias="x")),
+            ("not the shape (60,)", dict(bias=np.zeros(60))),
+            ("max_new_tokens is at least 0, not -1", dict(count=-1)),
+            ("max_new_tokens is an integer, not 1.5", dict(count=1.5)),
+            ("a token that ends a text is an integer, not '.'", dict(stop=["."])),
+            ("tokens are integers in a list", dict(prompt=[[1], [2, 3]])),
+            ("tokens are integers in a list", dict(prompt="text"))):
+        fails(text, lambda: made(**options))
+    try:
+        made(do_sample=True)
+    except TypeError as error:
+        assert "no option 'do_sample' of sampling; there are temperature" in str(error), error
+    else:
+        raise AssertionError("an option that is not there")
+    with frit.Session(module) as session:
+        session.prefill(PROMPT)
+        fails("a number of tokens is at least 0, not -1", lambda: session.decode(-1))
+        fails(f"{2**33} tokens do not fit in a cache that holds 48",
+              lambda: session.decode(2**33))
+        fails("a sequence is at least 0, not -1", lambda: session.prefill([1], -1))
+        fails("cannot be rewound to 4294967295", lambda: session.rewind(2**32 + 1))
+        assert session.decode(12)[0].tolist() == expected
+    fails("a session is of a module", lambda: frit.Session("one.so"))
+    print("ok generate")
+
+
+def check_infinite(vocabulary=5):
+    """By an infinite temperature a forbidden token has the weight of minus infinity by infinity."""
+    class Sampling(ctypes.Structure):
+        _fields_ = [("temperature", ctypes.c_float), ("top_k", ctypes.c_uint32),
+                    ("top_p", ctypes.c_float), ("min_p", ctypes.c_float),
+                    ("repetition_penalty", ctypes.c_float), ("seed", ctypes.c_uint64),
+                    ("bias", ctypes.c_void_p), ("log_probabilities", ctypes.c_void_p)]
+
+    library = ctypes.CDLL(Path(frit.__file__).parent / "libfrit.so")
+    logits = np.full(vocabulary, -np.inf, np.float32)
+    logits[3] = 1
+    token = ctypes.c_int32(-1)
+    for sampling, status in ((Sampling(temperature=1), 0), (Sampling(temperature=np.inf), 1),
+                             (Sampling(temperature=1, repetition_penalty=np.inf), 1)):
+        got = library.frit_sample(ctypes.byref(sampling), logits.ctypes.data_as(ctypes.c_void_p),
+                                  vocabulary, None, 0, ctypes.byref(token))
+        assert (got != 0, token.value) == (status, 3), (sampling.temperature, got, token)
+    print("ok infinite")
+
+
 def check_nan(work):
     """A weight that is no number leaves no token to choose, whoever chooses it."""
     config = CONFIGS["llama"]
@@ -235,6 +319,8 @@ def main(work):
     module = compiled(work, "one")
     check_one(module, model)
     check_sampling(module, model)
+    check_generate(module, model)
+    check_infinite()
     check_nan(work)
     check_late_nan(work)
     check_batch(work, model)

@@ -5,7 +5,7 @@ import ctypes
 import os
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from ctypes import POINTER, c_float, c_int32, c_uint32, c_uint64
+from ctypes import POINTER, c_float
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from ._abi import lib
 from ._adapters import read_adapter
 from ._calls import Tensors, names_of
 from ._errors import ArgumentError, Error
+from ._sampling import Sampling, integer, read_sampling
 
 if TYPE_CHECKING:
     from ._module import Module
@@ -23,10 +24,24 @@ if TYPE_CHECKING:
 _AHEAD = 8
 
 
-class _Sampling(ctypes.Structure):
-    _fields_ = [("temperature", c_float), ("top_k", c_uint32), ("top_p", c_float),
-                ("min_p", c_float), ("repetition_penalty", c_float), ("seed", c_uint64),
-                ("bias", POINTER(c_float)), ("log_probabilities", POINTER(c_float))]
+def _place(value: Any, name: str) -> int:
+    """An unsigned integer of 32 bits, the largest for those that are larger."""
+    return min(integer(value, name, 0), 2**32 - 1)
+
+
+def _tokens(given: Any) -> np.ndarray:
+    """Tokens as the runtime takes them."""
+    try:
+        array = np.asarray(given)
+    except ValueError:  # lists of several lengths
+        array = np.zeros((0, 0))
+    if array.ndim == 1 and array.size == 0:
+        return np.zeros(0, np.int32)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ArgumentError("tokens are integers in a list or an array of one dimension")
+    if array.min() < -2**31 or array.max() >= 2**31:
+        raise ArgumentError("a token is no 32-bit integer")
+    return np.ascontiguousarray(array, np.int32)
 
 
 class Session:
@@ -43,6 +58,9 @@ class Session:
     """
 
     def __init__(self, module: Module, *, _handle: int | None = None):
+        if not hasattr(module, "_caller"):
+            raise ArgumentError("a session is of a module, which frit.load or frit.compile "
+                                f"returns, not of {module!r:.80}")
         self._module = module
         self._handle = _handle or _abi.opened(lib.frit_session_create,
                                               module._caller.open_handle())
@@ -106,32 +124,18 @@ class Session:
         tensors.point([a.ctypes.data for a in inputs])
         _abi.check(lib.frit_session_encode(self._open(), tensors.array, tensors.count))
 
-    def prefill(self, tokens: Sequence[int], sequence: int = 0) -> np.ndarray:
+    def prefill(self, tokens: Sequence[int] | np.ndarray, sequence: int = 0) -> np.ndarray:
         """Appends tokens to a sequence. Returns the logits after the last one."""
-        given = np.asarray(tokens)
-        if given.size == 0:
-            given = given.astype(np.int32)
-        if given.ndim != 1 or given.dtype.kind not in "iu":
-            raise ArgumentError("tokens are integers in a list or an array of one dimension")
-        if given.size and (given.min() < -2**31 or given.max() >= 2**31):
-            raise ArgumentError("a token is no 32-bit integer")
-        given = np.ascontiguousarray(given, np.int32)
+        given = _tokens(tokens)
         logits = np.empty(self.vocabulary, np.float32)
-        _abi.check(lib.frit_session_prefill(self._open(), sequence, given.ctypes.data,
-                                            given.size, logits.ctypes.data))
+        _abi.check(lib.frit_session_prefill(self._open(), _place(sequence, "a sequence"),
+                                            given.ctypes.data, given.size, logits.ctypes.data))
         return logits
 
-    def _sampling(self, temperature: float = 0, top_k: int = 0, top_p: float = 0,
-                  min_p: float = 0, repetition_penalty: float = 0, seed: int = 0,
-                  bias: Any = None) -> _Sampling:
-        sampling = _Sampling(temperature, top_k, top_p, min_p, repetition_penalty,
-                             seed % 2**64)
-        if bias is not None:
-            bias = np.ascontiguousarray(bias, np.float32)
-            if bias.shape != (self.vocabulary,):
-                raise ArgumentError(f"a bias has a number for each of {self.vocabulary} tokens, "
-                                    f"not the shape {bias.shape}")
-            sampling.bias = bias.ctypes.data_as(POINTER(c_float))
+    def _sampling(self, options: dict[str, Any], logs: np.ndarray | None) -> Sampling:
+        sampling = read_sampling(options, self.vocabulary)
+        if logs is not None:
+            sampling.log_probabilities = logs.ctypes.data_as(POINTER(c_float))
         return sampling
 
     def decode(self, count: int = 1, *, logprobs: bool = False, **sampling: Any) -> Any:
@@ -149,11 +153,12 @@ class Session:
           logprobs: also returns the tokens' log probabilities, float32 of batch × count: by the
             logits without bias, penalty and temperature.
         """
+        count = integer(count, "a number of tokens", 0)
+        if count > self.capacity + 1:
+            raise ArgumentError(f"{count} tokens do not fit in a cache that holds {self.capacity}")
         tokens = np.empty((self.batch, count), np.int32)
-        chosen = self._sampling(**sampling)
         logs = np.empty(tokens.shape, np.float32)
-        if logprobs:
-            chosen.log_probabilities = logs.ctypes.data_as(POINTER(c_float))
+        chosen = self._sampling(sampling, logs if logprobs else None)
         _abi.check(lib.frit_session_decode(self._open(), ctypes.byref(chosen),
                                            tokens.ctypes.data, count))
         return (tokens, logs) if logprobs else tokens
@@ -176,17 +181,16 @@ class Session:
         if len(guesses) != self.batch:
             raise ArgumentError(f"guesses are lists of tokens for each of {self.batch} sequences, "
                                 f"not {len(guesses)}")
-        width = max(map(len, guesses))
+        guessed_rows = [_tokens(guess) for guess in guesses]
+        width = max(map(len, guessed_rows))
         given = np.zeros((self.batch, width), np.int32)
-        for row, guess in zip(given, guesses):
+        for row, guess in zip(given, guessed_rows):
             row[:len(guess)] = guess
-        guessed = np.array([len(guess) for guess in guesses], np.uint32)
+        guessed = np.array([len(guess) for guess in guessed_rows], np.uint32)
         tokens = np.empty((self.batch, width + 1), np.int32)
         made = np.empty(self.batch, np.uint32)
-        chosen = self._sampling(**sampling)
         logs = np.empty(tokens.shape, np.float32)
-        if logprobs:
-            chosen.log_probabilities = logs.ctypes.data_as(POINTER(c_float))
+        chosen = self._sampling(sampling, logs if logprobs else None)
         _abi.check(lib.frit_session_verify(
             self._open(), ctypes.byref(chosen), given.ctypes.data, guessed.ctypes.data, width,
             tokens.ctypes.data, made.ctypes.data))
@@ -206,13 +210,14 @@ class Session:
         try:
             _abi.check(lib.frit_session_adapt(self._open(), tensors.array, tensors.count, 1))
         except Error as error:
+            if folder is None:
+                raise
             raise type(error)(f"{folder}: {error}", error.status) from None
 
     def rewind(self, length: int, sequence: int = 0) -> None:
         """Forgets the tokens of a sequence from place `length` on."""
-        if length < 0:
-            raise ArgumentError("a length is not negative")
-        _abi.check(lib.frit_session_rewind(self._open(), sequence, length))
+        _abi.check(lib.frit_session_rewind(self._open(), _place(sequence, "a sequence"),
+                                           _place(length, "a length")))
 
     def fork(self) -> Session:
         """Returns a session with the same sequences and caches of its own."""
@@ -243,14 +248,25 @@ def _draft(session: Session, tokens: list[int], most: int) -> list[int]:
     return made
 
 
+def _chosen(result: Any, logprobs: bool) -> list[Any]:
+    """The tokens of the only sequence, with their log probabilities if there are any."""
+    if not logprobs:
+        return [int(token) for token in result[0]]
+    return [(int(token), float(log)) for token, log in zip(result[0][0], result[1][0])]
+
+
 def _speculate(session: Session, tokens: list[int], left: int, speculate: Any,
-               guesses: int | None, sampling: dict[str, Any]) -> Iterator[int]:
+               guesses: int | None, logprobs: bool, sampling: dict[str, Any]) -> Iterator[Any]:
     """Yields tokens that are guessed by a draft model or by lookup."""
-    most = session.guesses if guesses is None else guesses
-    if most < 1 or session.guesses < 1:
+    if session.guesses < 1:
         session.verify([[]])  # says how to compile for it
-        raise ArgumentError("guesses are at least 1")
+    most = session.guesses if guesses is None else integer(guesses, "a number of guesses", 1)
+    if most > session.guesses:
+        raise ArgumentError(f"a call of the model takes up to {session.guesses} guesses, not "
+                            f"{most}")
     draft = None
+    if isinstance(speculate, str) and speculate != "lookup":
+        raise ArgumentError(f"guesses are of a module or of \"lookup\", not of {speculate!r:.80}")
     if speculate != "lookup":
         draft = Session(speculate)
         if (draft.batch, draft.vocabulary) != (1, session.vocabulary):
@@ -259,44 +275,62 @@ def _speculate(session: Session, tokens: list[int], left: int, speculate: Any,
     while left > 0:
         room = min(most, left - 1)
         guess = (_draft(draft, tokens, room) if draft else lookup(tokens, room)) if room else []
-        for token in session.verify([guess], **sampling)[0]:
-            tokens.append(token)
+        for item in _chosen(session.verify([guess], logprobs=logprobs, **sampling), logprobs):
+            tokens.append(item[0] if logprobs else item)
             left -= 1
-            yield token
+            yield item
 
 
-def generate(module: Module, tokens: Sequence[int], max_new_tokens: int | None = None,
-             stop: Iterable[int] = (), speculate: Any = None, guesses: int | None = None,
-             adapter: str | os.PathLike | None = None, source: Any = None,
-             **sampling: Any) -> Iterator[int]:
+def _decode(session: Session, left: int, logprobs: bool,
+            sampling: dict[str, Any]) -> Iterator[Any]:
+    """Yields tokens that the device or the host chooses."""
+    is_greedy = not logprobs and read_sampling(sampling, session.vocabulary).is_greedy
+    ahead = 1
+    while left > 0:
+        # The first token is shown at once.
+        count = min(ahead, left)
+        yield from _chosen(session.decode(count, logprobs=logprobs, **sampling), logprobs)
+        left -= count
+        ahead = _AHEAD if is_greedy else 1
+
+
+def _read_stop(stop: Any) -> set[int]:
+    if stop is None:
+        return set()
+    try:
+        return {integer(end, "a token that ends a text")
+                for end in (stop if isinstance(stop, Iterable) else [stop])}
+    except ArgumentError as error:
+        raise ArgumentError(f"{error}; a text can end what continues a text, as "
+                            "frit.from_pretrained does") from None
+
+
+def generate(module: Module, tokens: Sequence[int] | np.ndarray, max_new_tokens: int | None = None,
+             stop: Iterable[int] | int | None = (), speculate: Any = None,
+             guesses: int | None = None, adapter: str | os.PathLike | None = None,
+             source: Any = None, logprobs: bool = False, **sampling: Any) -> Iterator[Any]:
     """Yields the tokens that follow `tokens`, one by one. See `Module.generate`."""
+    if max_new_tokens is not None:
+        max_new_tokens = integer(max_new_tokens, "max_new_tokens", 0)
     with Session(module) as session:
         if session.batch != 1:
             raise ArgumentError(f"the model is compiled for {session.batch} sequences at a time; "
                                 "frit.Session extends them")
+        ends = _read_stop(stop)
+        given = _tokens(tokens)
+        read_sampling(sampling, session.vocabulary)  # refuses before anything runs
         if adapter is not None:
             session.load_adapter(adapter)
         if source is not None:
             session.encode(source)
-        session.prefill(tokens)
-        ends = {*stop}
+        session.prefill(given)
         # The last token is chosen, but needs no room.
         left = session.capacity - session.length() + 1
         if max_new_tokens is not None:
             left = min(left, max_new_tokens)
-        if speculate is not None:
-            for token in _speculate(session, [int(token) for token in tokens], left, speculate,
-                                    guesses, sampling):
-                if token in ends:
-                    return
-                yield token
-            return
-        ahead = 1
-        while left > 0:
-            # The first token is shown at once.
-            for token in session.decode(min(ahead, left), **sampling)[0].tolist():
-                if token in ends:
-                    return
-                yield token
-            left -= min(ahead, left)
-            ahead = _AHEAD if not any(sampling.values()) else 1
+        for item in (_decode(session, left, logprobs, sampling) if speculate is None else
+                     _speculate(session, given.tolist(), left, speculate, guesses, logprobs,
+                                sampling)):
+            if (item[0] if logprobs else item) in ends:
+                return
+            yield item

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ctypes import addressof, byref, create_string_buffer, memmove
 from typing import Any
 
+import numpy as np
+
 from . import _abi, _arrays, _info
 from ._abi import lib
 from ._caller import Caller
@@ -261,10 +263,10 @@ class Module:
                                            self._handles.allocator, self)
         return self._functions[name]
 
-    def generate(self, tokens: Sequence[int], max_new_tokens: int | None = None,
-                 stop: Iterable[int] = (), speculate: Module | str | None = None,
+    def generate(self, tokens: Sequence[int] | np.ndarray, max_new_tokens: int | None = None,
+                 stop: Iterable[int] | int | None = (), speculate: Module | str | None = None,
                  guesses: int | None = None, adapter: str | os.PathLike | None = None,
-                 source: Any = None, **sampling: Any) -> Iterator[int]:
+                 source: Any = None, logprobs: bool = False, **sampling: Any) -> Iterator[Any]:
         """Yields the tokens that follow `tokens` in a language model, one by one.
 
             for token in frit.load("llama.so").generate(prompt, 64, stop=[2]):
@@ -280,11 +282,12 @@ class Module:
           guesses: as many at a time; by default those that a call takes.
           adapter: folder of an adapter of low rank, as for `Session.load_adapter`.
           source: what a model with an encoder reads, as for `Session.encode`.
+          logprobs: yields each token with its log probability, as for `Session.decode`.
           sampling: as for `Session.decode`; without any, each token is the most
             likely one.
         """
         return generate(self, tokens, max_new_tokens, stop, speculate, guesses, adapter,
-                        source, **sampling)
+                        source, logprobs, **sampling)
 
     def _states(self) -> dict[str, TensorInfo]:
         with self._handles.guard:
