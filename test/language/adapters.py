@@ -85,7 +85,7 @@ def check_llama(work):
     for name, modules, rank, options in (
             ("all", MODULES, 4, {}), ("few", ("self_attn.q_proj", "mlp.down_proj"), 2, {}),
             ("root", MODULES[:3], 3, dict(use_rslora=True)),
-            ("half", MODULES, 1, dict(kind=np.float16)),
+            ("half", MODULES, 1, dict(kind=np.float16, init_lora_weights="gaussian")),
             ("brain", MODULES, 2, dict(kind="bf16")),
             ("patterns", MODULES, 2, dict(rank_pattern={"layers.1.self_attn.q_proj": 4,
                                                         "up_proj": 1},
@@ -189,6 +189,11 @@ def check_errors(work, module, model):
           tool='"use_dora" is not supported here', use_dora=True)
     wrong("bias", '"bias" is "all", which is not supported', tool='"bias" is not "none"',
           bias="all")
+    # PEFT takes a part of the model's weights away where training begins so.
+    wrong("pissa", '"init_lora_weights" is "pissa_niter_4", which changes the weights of the '
+          "model itself", init_lora_weights="pissa_niter_4")
+    wrong("tokens", '"alora_invocation_tokens" is [1, 2], which is not supported',
+          tool='"alora_invocation_tokens" is not supported here', alora_invocation_tokens=[1, 2])
     wrong("text", '"r" is no number',
           change=lambda path: (path / "adapter_config.json").write_text(
               '{"peft_type": "LORA", "r": "x", "lora_alpha": 1}'))

@@ -36,7 +36,8 @@ static Fault readConfig(const std::string &path, AdapterConfig &config) {
   for (const char *name :
        {"use_dora", "modules_to_save", "layer_replication", "lora_bias",
         "trainable_token_indices", "target_parameters", "rank_pattern",
-        "alpha_pattern"}) {
+        "alpha_pattern", "alora_invocation_tokens", "arrow_config",
+        "kasa_config", "monteclora_config", "use_bdlora", "use_qalora"}) {
     JsonValue value = member(name);
     if (!value.is_null() && value != JsonValue(false) && !value.empty())
       return Fault(path + ": \"" + name + "\" is not supported here");
@@ -44,6 +45,13 @@ static Fault readConfig(const std::string &path, AdapterConfig &config) {
   if (JsonValue bias = member("bias");
       !bias.is_null() && bias != JsonValue("none"))
     return Fault(path + ": \"bias\" is not \"none\"");
+  // Ways to begin training that leave the model's own weights as they are.
+  if (JsonValue beginning = member("init_lora_weights");
+      beginning.is_string() && beginning != JsonValue("gaussian") &&
+      beginning != JsonValue("eva") && beginning != JsonValue("orthogonal") &&
+      beginning != JsonValue("mica"))
+    return Fault(path + ": \"init_lora_weights\" is " + beginning.dump() +
+                 ", which changes the weights of the model itself");
   for (auto [name, to] :
        {std::pair("r", &config.rank), std::pair("lora_alpha", &config.alpha)}) {
     JsonValue value = member(name);

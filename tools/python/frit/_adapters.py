@@ -20,7 +20,11 @@ _PREFIXES = ("language_model.model.", "model.language_model.", "transformer.", "
 _OTHERS: dict[str, tuple[Any, ...]] = {
     "use_dora": (False, None), "modules_to_save": (None, []), "bias": ("none", None),
     "layer_replication": (None,), "lora_bias": (False, None),
-    "trainable_token_indices": (None,), "target_parameters": (None, [])}
+    "trainable_token_indices": (None,), "target_parameters": (None, []),
+    "alora_invocation_tokens": (None,), "arrow_config": (None,), "kasa_config": (None,),
+    "monteclora_config": (None,), "use_bdlora": (False, None), "use_qalora": (False, None)}
+#: Ways to begin training that leave the model's own weights as they are.
+_BEGINNINGS = (None, True, False, "gaussian", "eva", "orthogonal", "mica")
 
 
 def _number(path: Path, value: Any, name: str) -> float:
@@ -41,6 +45,12 @@ def _read_config(path: Path) -> dict[str, Any]:
         if name in config and config[name] not in fine:
             raise ArgumentError(f"{path}: \"{name}\" is {json.dumps(config[name])}, which is not "
                                 "supported")
+    beginning = config.get("init_lora_weights")
+    if beginning not in _BEGINNINGS:
+        raise ArgumentError(f"{path}: \"init_lora_weights\" is {json.dumps(beginning)}, which "
+                            "changes the weights of the model itself; PEFT's save_pretrained "
+                            "makes it a usual adapter with path_initial_model_for_weight_"
+                            "conversion")
     return config
 
 
