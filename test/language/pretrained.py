@@ -5,6 +5,7 @@ from pathlib import Path
 
 import frit
 from folders import make
+from frit._texts import stream
 from reference import Decoder
 from sessions import PROMPT, fails
 
@@ -50,11 +51,41 @@ def check_texts(folder, expected):
     parts = list(model.generate(prompt, 20, stop=()))
     assert "".join(parts) == tokenizer.decode(expected) and len(parts) > 5, parts
     # Parts are whole characters.
-    whole = list(model._text(iter([0, 58, 59, 1])))
-    assert whole == ["A", "ä", "B"], whole
+    assert list(stream(tokenizer, [0], iter([0, 58, 59, 1]))) == ["A", "ä", "B"]
+    assert list(stream(tokenizer, [0], iter([0, 58, 1, 58]))) == ["A", "\ufffdB", "\ufffd"]
+    check_stops(model, prompt, tokenizer.decode(expected))
+    check_words()
     (folder / "tokenizer.json").write_text("{")
     fails("tokenizer.json: ", lambda: frit.from_pretrained(folder, **OPTIONS))
     print("ok texts")
+
+
+def check_stops(model, prompt, text):
+    """Texts that end what follows, also where they begin in one token and end in another."""
+    model.ends = []
+    for end in (text[7:10], text[3], text[-2:]):
+        made = "".join(model.generate(prompt, 20, stop=[end, "never"]))
+        assert made == text[:text.index(end)], (end, made)
+    assert "".join(model.generate(prompt, 20, stop=text[5:8])) == text[:text.index(text[5:8])]
+    # Beside texts, the tokens that end a text do; tokens take their place.
+    model.ends = [model.tokenizer.token_to_id(text[4])]
+    assert "".join(model.generate(prompt, 20, stop=["never"])) == text[:text.index(text[4])]
+    assert "".join(model.generate(prompt, 20, stop=["never", 60])) == text
+    fails("is not empty", lambda: model.generate(prompt, 20, stop=[""]))
+    fails("log probabilities are those of tokens",
+          lambda: model.generate(prompt, 20, logprobs=True))
+    # What begins like an end and goes on otherwise is shown.
+    assert list(stream(model.tokenizer, [0], iter([1, 2, 3]), ["BCX", "CDE"])) == ["B", "CD"]
+
+
+def check_words():
+    """A text goes on with the space that a decoder leaves out where a text begins."""
+    from tokenizers import Tokenizer, decoders, models
+    tokenizer = Tokenizer(models.BPE(vocab={"▁a": 0, "▁b": 1, "c": 2}, merges=[]))
+    tokenizer.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.Fuse(),
+                                           decoders.Strip(" ", 1, 0)])
+    assert list(stream(tokenizer, [0, 2], iter([1, 2, 0]))) == [" b", "c", " a"]
+    assert list(stream(tokenizer, [], iter([1, 0]))) == ["b", " a"]
 
 
 if __name__ == "__main__":

@@ -3,13 +3,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from ._compile import compile
 from ._errors import ArgumentError
 from ._module import Module
+from ._texts import stream
 
 
 def _read_ends(folder: Path) -> list[int]:
@@ -59,31 +60,33 @@ class LanguageModel:
 
         Args:
           prompt: a text, or tokens.
-          max_new_tokens, options: as for `Module.generate`, whose `stop` is by default the
-            tokens that end a text.
+          max_new_tokens, options: as for `Module.generate`. After a text `stop` may also have
+            texts that end what follows and are not yielded. Without tokens in it, the tokens
+            that end a text do.
         """
-        options.setdefault("stop", self.ends)
+        ends, texts = self._read_stop(options.pop("stop", None), isinstance(prompt, str))
         if not isinstance(prompt, str):
-            return self.module.generate(prompt, max_new_tokens, **options)
+            return self.module.generate(prompt, max_new_tokens, ends, **options)
         if self.tokenizer is None:
             raise ArgumentError("a text needs tokenizer.json in the model's folder, and the package "
                                 "of Python `tokenizers`; tokens need neither")
+        if options.get("logprobs"):
+            raise ArgumentError("log probabilities are those of tokens: they follow a prompt of "
+                                "tokens, not a text")
         ids = self.tokenizer.encode(prompt).ids
-        return self._text(self.module.generate(ids, max_new_tokens, **options))
+        return stream(self.tokenizer, ids,
+                      self.module.generate(ids, max_new_tokens, ends, **options), texts)
 
-    def _text(self, tokens: Iterator[int]) -> Iterator[str]:
-        made: list[int] = []
-        shown = ""
-        for token in tokens:
-            made.append(token)
-            text = self.tokenizer.decode(made)
-            # A character may take several tokens.
-            if text.startswith(shown) and not text.endswith("\ufffd") and text != shown:
-                yield text[len(shown):]
-                shown = text
-        text = self.tokenizer.decode(made)
-        if text != shown:
-            yield text[len(shown):]
+    def _read_stop(self, stop: Any, is_text: bool) -> tuple[Any, list[str]]:
+        """The tokens that end what is generated, and the texts."""
+        if stop is None:
+            return self.ends, []
+        given = list(stop) if isinstance(stop, Iterable) and not isinstance(stop, str) else [stop]
+        texts = [end for end in given if isinstance(end, str)] if is_text else []
+        if "" in texts:
+            raise ArgumentError("a text that ends another one is not empty")
+        ends = [end for end in given if not (is_text and isinstance(end, str))]
+        return ends or (self.ends if texts else []), texts
 
 
 def from_pretrained(folder: str | os.PathLike, output: str | os.PathLike | None = None,
