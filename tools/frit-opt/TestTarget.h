@@ -106,15 +106,18 @@ public:
       auto info = nn::describeAppendingAttention(fusion);
       return info && info->queries == 1;
     }});
-    rewrites.add(nn::JoinMapsRewrite{[](nn::FusionOp fusion) {
-      return llvm::all_of(fusion.getBody().front(), [](mlir::Operation &op) {
+    auto computesAlone = [](nn::FusionOp fusion, int64_t most) {
+      return llvm::all_of(fusion.getBody().front(), [&](mlir::Operation &op) {
         return !llvm::isa<nn::ReduceOp, nn::MatmulOp>(op) &&
-               llvm::all_of(op.getResults(), [](mlir::Value result) {
+               llvm::all_of(op.getResults(), [&](mlir::Value result) {
                  return llvm::isa<nn::UpdateOp>(result.getDefiningOp()) ||
-                        nn::tensorType(result).getNumElements() <= 64;
+                        nn::tensorType(result).getNumElements() <= most;
                });
       });
-    }});
+    };
+    rewrites.add(nn::JoinMapsRewrite{
+        [=](nn::FusionOp fusion) { return computesAlone(fusion, 64); },
+        [=](nn::FusionOp fusion) { return computesAlone(fusion, 4096); }});
     rewrites.add(nn::AlignColumnsRewrite{[](nn::MatmulOp) { return 8; }});
     rewrites.add(nn::ConvBatchNormsRewrite{[](nn::ConvOp conv) {
       return nn::shapeOf(conv.getW()).front() >= 256 ? 2 : 0;

@@ -15,6 +15,9 @@ using namespace frit::cuda;
 static constexpr int64_t kMaxGrid = INT32_MAX;
 /// Elements per SM up to which a kernel takes hardly longer than its launch.
 static constexpr int64_t kShortElements = 512;
+/// Elements per SM of a kernel that appends to caches, and of what runs beside:
+/// there, a launch and the end of another kernel cost more than larger blocks.
+static constexpr int64_t kAppendElements = 128 << 10;
 
 SmallVector<OutputGroup> frit::cuda::groupOutputs(const LinalgFusion &lowered) {
   SmallVector<OutputGroup> groups;
@@ -252,9 +255,10 @@ template <class Attr> class Elements : public MapFamily<Attr, ElementGroups> {
 /// Elementwise fusions that read and write in order.
 class Map : public Elements<MapAttr> {};
 
-/// Returns whether a fusion computes each element by itself, and so few that
-/// its kernel takes hardly longer than its launch.
-static bool isShort(nn::FusionOp fusion, const Machine &machine) {
+/// Returns whether a fusion computes each element by itself, and at most
+/// `perSm` for each SM.
+static bool hasFewElements(nn::FusionOp fusion, int64_t perSm,
+                           const Machine &machine) {
   Block &body = fusion.getBody().front();
   int64_t elements = 0;
   for (Value result : body.getTerminator()->getOperands()) {
@@ -264,7 +268,7 @@ static bool isShort(nn::FusionOp fusion, const Machine &machine) {
       return false;
     elements += nn::tensorType(stored).getNumElements();
   }
-  return elements <= kShortElements * machine.arch.sms &&
+  return elements <= perSm * machine.arch.sms &&
          llvm::all_of(body.without_terminator(), computesElementsAlone);
 }
 
@@ -274,7 +278,12 @@ class Generic : public Elements<GenericAttr> {
   void populateRewrites(nn::TargetRewrites &rewrites,
                         const Machine &machine) const override {
     rewrites.add(nn::JoinMapsRewrite{
-        [&machine](nn::FusionOp fusion) { return isShort(fusion, machine); }});
+        [&machine](nn::FusionOp fusion) {
+          return hasFewElements(fusion, kShortElements, machine);
+        },
+        [&machine](nn::FusionOp fusion) {
+          return hasFewElements(fusion, kAppendElements, machine);
+        }});
   }
 };
 } // namespace

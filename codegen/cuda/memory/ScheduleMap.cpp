@@ -133,6 +133,12 @@ static int64_t widestWindows(const LinalgFusion &lowered,
   return width;
 }
 
+/// Returns whether a fusion replaces rows of a state at a place that it reads.
+static bool appendsRows(nn::FusionOp fusion) {
+  return llvm::any_of(fusion.getBody().front().getOps<nn::UpdateOp>(),
+                      [](nn::UpdateOp update) { return update.getOffset(); });
+}
+
 nn::Match<nn::Schedule> frit::cuda::chooseMap(Problem &problem,
                                               const Machine &machine) {
   for (Operation &op : problem.fusion().getBody().front())
@@ -162,7 +168,9 @@ nn::Match<nn::Schedule> frit::cuda::chooseMap(Problem &problem,
       nodes, [](Node *node) { return node->kind == Node::Kind::loop; });
   // Loops that share loads store to neighbouring places.
   bool updates = lowered.hasDestinations();
-  if (groups.size() != 1 || count == 0 || (updates && loops))
+  const bool several = groups.size() != 1;
+  if (count == 0 || (updates && loops) ||
+      (several && !appendsRows(problem.fusion())))
     return generic(1, threadsFor(count));
 
   // The scalar loads of a loop need neighbouring threads close together.
@@ -170,11 +178,11 @@ nn::Match<nn::Schedule> frit::cuda::chooseMap(Problem &problem,
     int64_t bytes = storageBytes(lowered.inputElements()[load->argument]);
     return loops ? vector * bytes <= 4 : vector >= 4;
   };
-  auto fits = [&](int64_t vector) {
-    if (count % vector != 0 || !lowered.keepsRows(vector))
+  auto fitsGroup = [&](const OutputGroup &group, int64_t vector) {
+    if (group.count % vector != 0 || !lowered.keepsRows(vector))
       return false;
     Graph graph(context);
-    auto roots = buildRoots(graph, lowered, groups[0], vector);
+    auto roots = buildRoots(graph, lowered, group, vector);
     return llvm::all_of(Graph::reachable(roots, graph), [&](Node *node) {
       return node->kind != Node::Kind::load ||
              node->pattern.use != LaneUse::scattered ||
@@ -185,8 +193,21 @@ nn::Match<nn::Schedule> frit::cuda::chooseMap(Problem &problem,
                   loops));
     });
   };
+  auto fits = [&](int64_t vector) {
+    return llvm::all_of(groups, [&](const OutputGroup &group) {
+      return fitsGroup(group, vector);
+    });
+  };
   int64_t narrowest;
   int64_t vector = widestVector(lowered, groups[0], nodes, narrowest);
+  // What runs beside rows of caches has many elements, or a thread has one.
+  if (several) {
+    for (const OutputGroup &group : groups)
+      vector = std::min(vector, widestVector(lowered, group, nodes, narrowest));
+    while (vector > 1 && (count / vector < 64 * 1024 || !fits(vector)))
+      vector /= 2;
+    return generic(vector, threadsFor(count / vector));
+  }
   while (vector > 1 && vector * narrowest > 4 && count / vector < 64 * 1024)
     vector /= 2;
   while (vector > 1 && !fits(vector))

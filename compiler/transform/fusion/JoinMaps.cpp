@@ -13,6 +13,10 @@
 // its own. One that reads few elements of another, such as the place of a
 // token, computes them anew if that makes a kernel less.
 //
+// A prompt's keys are rotated where they enter their cache: what an update
+// alone reads, it computes. That, and the rotation of queries, become one
+// kernel, too, although they have more elements.
+//
 // The joint fusion stands where the last of them was, and what depends on the
 // others follows it. Kernels of @prepare run once, and one serves many weights.
 //
@@ -90,14 +94,16 @@ static FusionOp buildJoint(FusionOp first, FusionOp second) {
       });
 }
 
-/// Returns the fusion of which a value of few elements is a result, maybe
-/// reshaped, and that result; null if there is none.
-static OpResult fewElementsOf(Value value) {
-  if (tensorType(value).getNumElements() > kMostRecomputed)
+/// Returns the fusion of which a value of at most `most` elements is a result,
+/// maybe reshaped, and that result; null if there is none.
+static OpResult fusedResultOf(Value value, int64_t most) {
+  if (tensorType(value).getNumElements() > most)
     return {};
-  while (auto reshape = value.getDefiningOp<ReshapeOp>())
-    value = reshape.getX();
+  value = throughReshapes(value);
   return value.getDefiningOp<FusionOp>() ? cast<OpResult>(value) : OpResult();
+}
+static OpResult fewElementsOf(Value value) {
+  return fusedResultOf(value, kMostRecomputed);
 }
 
 /// Returns whether a fusion may compute what an earlier one does, too: that
@@ -114,12 +120,13 @@ static bool mayRecompute(FusionOp producer, FusionOp reader) {
 }
 
 /// Builds a fusion before `fusion` that also computes what it reads of
-/// `producers`.
+/// `producers`, if a value has at most `most` elements.
 static FusionOp buildRecomputing(FusionOp fusion,
-                                 const llvm::SetVector<FusionOp> &producers) {
+                                 const llvm::SetVector<FusionOp> &producers,
+                                 int64_t most = kMostRecomputed) {
   auto isRecomputed = [&](Value input) {
-    OpResult few = fewElementsOf(input);
-    return few && producers.contains(cast<FusionOp>(few.getOwner()));
+    OpResult result = fusedResultOf(input, most);
+    return result && producers.contains(cast<FusionOp>(result.getOwner()));
   };
   llvm::SetVector<Value> inputs;
   for (FusionOp producer : producers)
@@ -136,11 +143,11 @@ static FusionOp buildRecomputing(FusionOp fusion,
         for (Value input : fusion.getInputs()) {
           if (!isRecomputed(input))
             continue;
-          Value few = values.lookup(Value(fewElementsOf(input)));
-          if (few.getType() != input.getType())
-            few = ReshapeOp::create(b, input.getLoc(), input.getType(), few,
-                                    tensorType(input).getShape());
-          values.map(input, few);
+          Value result = values.lookup(Value(fusedResultOf(input, most)));
+          if (result.getType() != input.getType())
+            result = ReshapeOp::create(b, input.getLoc(), input.getType(),
+                                       result, tensorType(input).getShape());
+          values.map(input, result);
         }
         return cloneBody(b, fusion, values);
       });
@@ -182,6 +189,21 @@ static void eraseReader(SmallVector<FusionOp> &open, FusionOp fusion) {
   }
 }
 
+/// Returns whether a fusion replaces rows of a state.
+static bool hasUpdates(FusionOp fusion) {
+  return !fusion.getBody().front().getOps<UpdateOp>().empty();
+}
+
+/// Returns whether neighbouring elements of what a fusion reads remain
+/// neighbours where it moves them.
+static bool keepsNeighbours(FusionOp fusion) {
+  return llvm::all_of(fusion.getBody().front().getOps<TransposeOp>(),
+                      [](TransposeOp transpose) {
+                        ArrayRef<int64_t> perm = transpose.getPerm();
+                        return perm.back() == int64_t(perm.size()) - 1;
+                      });
+}
+
 /// Returns a fusion with those of its results that are read.
 static FusionOp keepUsed(FusionOp fusion) {
   SmallVector<unsigned> used;
@@ -212,22 +234,69 @@ private:
   void run(Block &block) override {
     if (cast<func::FuncOp>(block.getParentOp()).getSymName() == "prepare")
       return;
-    SmallVector<FusionOp> open; // those that others may join
+    for (FusionOp fusion : llvm::to_vector(block.getOps<FusionOp>()))
+      if (hasUpdates(fusion) && rewrite->takesAppends(fusion))
+        computeInside(fusion);
+    // Those that others may join, of few elements and of many.
+    SmallVector<FusionOp> open, large;
+    auto leaveOpen = [](SmallVector<FusionOp> &list, FusionOp fusion) {
+      list.push_back(fusion);
+      if (list.size() > kMostCompared)
+        list.erase(list.begin());
+    };
     for (FusionOp fusion : llvm::to_vector(block.getOps<FusionOp>())) {
-      if (!rewrite->takes(fusion))
-        continue;
+      const bool updates = hasUpdates(fusion);
       FusionOp joint;
-      for (FusionOp other : llvm::reverse(open))
-        if ((joint = join(other, fusion, kMostMoved))) {
-          llvm::erase(open, other);
-          break;
-        }
-      if (!joint)
-        joint = joinRecomputed(open, fusion);
-      open.push_back(joint ? joint : fusion);
-      if (open.size() > kMostCompared)
-        open.erase(open.begin());
+      if (rewrite->takes(fusion)) {
+        joint = joinOneOf(open, fusion);
+        if (!joint)
+          joint = joinRecomputed(open, fusion);
+        if (!joint && updates && (joint = joinOneOf(large, fusion)))
+          leaveOpen(large, joint);
+        else
+          leaveOpen(open, joint ? joint : fusion);
+      } else if (rewrite->takesAppends(fusion)) {
+        joint = joinOneOf(large, fusion, /*updates=*/!updates);
+        if (!joint)
+          joint = joinOneOf(open, fusion, /*updates=*/true);
+        leaveOpen(large, joint ? joint : fusion);
+      }
     }
+  }
+
+  /// Joins a fusion to the last of `others` that it can be joined to, maybe to
+  /// one that replaces rows of a state only.
+  FusionOp joinOneOf(SmallVector<FusionOp> &others, FusionOp fusion,
+                     bool updates = false) const {
+    for (FusionOp other : llvm::reverse(others))
+      if (!updates || hasUpdates(other))
+        if (FusionOp joint = join(other, fusion, kMostMoved)) {
+          llvm::erase(others, other);
+          return joint;
+        }
+    return {};
+  }
+
+  /// Lets a fusion that replaces rows of a state compute what it alone reads.
+  void computeInside(FusionOp fusion) const {
+    llvm::SetVector<FusionOp> producers;
+    for (Value input : fusion.getInputs())
+      if (OpResult result = fusedResultOf(input, INT64_MAX)) {
+        auto producer = cast<FusionOp>(result.getOwner());
+        if (producer.getNumResults() == 1 && onlyReads(fusion, result) &&
+            rewrite->takesAppends(producer) && mayRecompute(producer, fusion))
+          producers.insert(producer);
+      }
+    if (producers.empty() || !keepsNeighbours(fusion))
+      return;
+    FusionOp whole = buildRecomputing(fusion, producers, INT64_MAX);
+    if (!readsPlaces(whole) || !rewrite->takesAppends(whole)) {
+      whole.erase();
+      return;
+    }
+    fusion.replaceAllUsesWith(whole);
+    SmallVector<FusionOp> none;
+    eraseReader(none, fusion);
   }
 
   /// Computes the few elements that a fusion reads of earlier ones anew, if it
@@ -277,7 +346,8 @@ private:
     if (!moved)
       return {};
     FusionOp joint = buildJoint(first, second);
-    if (!rewrite->takes(joint)) {
+    if (!rewrite->takes(joint) &&
+        !(hasUpdates(joint) && rewrite->takesAppends(joint))) {
       joint.erase();
       return {};
     }

@@ -186,3 +186,77 @@ func.func @updated_once(%length: tensor<1xi32>, %cosines: tensor<64x4xf32>) -> (
   }
   return %0, %1 : tensor<1xi32>, tensor<1x4xf32>
 }
+
+// Keys of a prompt are rotated where they enter their cache, and queries beside
+// them, although these are many.
+// CHECK-LABEL: func.func @prompt
+// CHECK-NEXT:    %[[ALL:.*]]:3 = nn.fusion(
+// CHECK:           %[[Q:.*]] = nn.mul
+// CHECK:           %[[K:.*]] = nn.mul
+// CHECK-NEXT:      %[[SAME:.*]] = nn.reshape %[[K]]
+// CHECK-NEXT:      %[[MOVED:.*]] = nn.transpose %[[SAME]] {perm = array<i64: 1, 0, 2>}
+// CHECK-NEXT:      %[[KEYS:.*]] = nn.update %{{.*}}, %[[MOVED]], %{{.*}} {axis = 1 : i64}
+// CHECK:           %[[VALUES:.*]] = nn.update
+// CHECK-NEXT:      nn.yield %[[Q]], %[[KEYS]], %[[VALUES]]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    return %[[ALL]]#0, %[[ALL]]#1, %[[ALL]]#2
+func.func @prompt(%x: tensor<16x8x8xf32>, %y: tensor<16x16xf32>, %c: tensor<16x1xf32>, %d: tensor<16x1x1xf32>, %keys: tensor<2x64x8xf32>, %values: tensor<2x64x8xf32>, %rows: tensor<2x16x8xf32>, %at: tensor<i32>) -> (tensor<16x8x8xf32>, tensor<2x64x8xf32>, tensor<2x64x8xf32>) {
+  %0 = nn.fusion(%x, %d) : (tensor<16x8x8xf32>, tensor<16x1x1xf32>) -> tensor<16x8x8xf32> {
+  ^bb0(%a: tensor<16x8x8xf32>, %b: tensor<16x1x1xf32>):
+    %5 = nn.mul %a, %b : (tensor<16x8x8xf32>, tensor<16x1x1xf32>) -> tensor<16x8x8xf32>
+    nn.yield %5 : tensor<16x8x8xf32>
+  }
+  %1 = nn.fusion(%y, %c) : (tensor<16x16xf32>, tensor<16x1xf32>) -> tensor<16x16xf32> {
+  ^bb0(%a: tensor<16x16xf32>, %b: tensor<16x1xf32>):
+    %5 = nn.mul %a, %b : (tensor<16x16xf32>, tensor<16x1xf32>) -> tensor<16x16xf32>
+    nn.yield %5 : tensor<16x16xf32>
+  }
+  %2 = nn.reshape %1 {shape = array<i64: 16, 2, 8>} : (tensor<16x16xf32>) -> tensor<16x2x8xf32>
+  %3 = nn.fusion(%2, %keys, %at) : (tensor<16x2x8xf32>, tensor<2x64x8xf32>, tensor<i32>) -> tensor<2x64x8xf32> {
+  ^bb0(%a: tensor<16x2x8xf32>, %b: tensor<2x64x8xf32>, %e: tensor<i32>):
+    %5 = nn.transpose %a {perm = array<i64: 1, 0, 2>} : (tensor<16x2x8xf32>) -> tensor<2x16x8xf32>
+    %6 = nn.update %b, %5, %e {axis = 1 : i64} : (tensor<2x64x8xf32>, tensor<2x16x8xf32>, tensor<i32>) -> tensor<2x64x8xf32>
+    nn.yield %6 : tensor<2x64x8xf32>
+  }
+  %4 = nn.fusion(%rows, %values, %at) : (tensor<2x16x8xf32>, tensor<2x64x8xf32>, tensor<i32>) -> tensor<2x64x8xf32> {
+  ^bb0(%a: tensor<2x16x8xf32>, %b: tensor<2x64x8xf32>, %e: tensor<i32>):
+    %5 = nn.update %b, %a, %e {axis = 1 : i64} : (tensor<2x64x8xf32>, tensor<2x16x8xf32>, tensor<i32>) -> tensor<2x64x8xf32>
+    nn.yield %5 : tensor<2x64x8xf32>
+  }
+  return %0, %3, %4 : tensor<16x8x8xf32>, tensor<2x64x8xf32>, tensor<2x64x8xf32>
+}
+
+// A transpose that parts neighbours reads them from memory, and so do two readers.
+// CHECK-LABEL: func.func @prompt_apart
+// CHECK-COUNT-4: = nn.fusion
+// CHECK-NOT:     = nn.fusion
+func.func @prompt_apart(%y: tensor<16x16xf32>, %c: tensor<16x1xf32>, %keys: tensor<16x64xf32>, %values: tensor<16x64xf32>, %at: tensor<i32>) -> (tensor<16x64xf32>, tensor<16x64xf32>, tensor<16x16xf32>, tensor<16x16xf32>) {
+  %0 = nn.fusion(%y, %c) : (tensor<16x16xf32>, tensor<16x1xf32>) -> tensor<16x16xf32> {
+  ^bb0(%a: tensor<16x16xf32>, %b: tensor<16x1xf32>):
+    %5 = nn.mul %a, %b : (tensor<16x16xf32>, tensor<16x1xf32>) -> tensor<16x16xf32>
+    nn.yield %5 : tensor<16x16xf32>
+  }
+  %1 = nn.fusion(%0, %keys, %at) : (tensor<16x16xf32>, tensor<16x64xf32>, tensor<i32>) -> tensor<16x64xf32> {
+  ^bb0(%a: tensor<16x16xf32>, %b: tensor<16x64xf32>, %e: tensor<i32>):
+    %5 = nn.transpose %a {perm = array<i64: 1, 0>} : (tensor<16x16xf32>) -> tensor<16x16xf32>
+    %6 = nn.update %b, %5, %e {axis = 1 : i64} : (tensor<16x64xf32>, tensor<16x16xf32>, tensor<i32>) -> tensor<16x64xf32>
+    nn.yield %6 : tensor<16x64xf32>
+  }
+  %2 = nn.fusion(%1, %c) : (tensor<16x64xf32>, tensor<16x1xf32>) -> tensor<16x16xf32> {
+  ^bb0(%a: tensor<16x64xf32>, %b: tensor<16x1xf32>):
+    %5 = nn.slice %a {sizes = array<i64: 16, 16>, starts = array<i64: 0, 0>, steps = array<i64: 1, 1>} : (tensor<16x64xf32>) -> tensor<16x16xf32>
+    %6 = nn.mul %5, %b : (tensor<16x16xf32>, tensor<16x1xf32>) -> tensor<16x16xf32>
+    nn.yield %6 : tensor<16x16xf32>
+  }
+  %3 = nn.fusion(%2, %values, %at) : (tensor<16x16xf32>, tensor<16x64xf32>, tensor<i32>) -> tensor<16x64xf32> {
+  ^bb0(%a: tensor<16x16xf32>, %b: tensor<16x64xf32>, %e: tensor<i32>):
+    %6 = nn.update %b, %a, %e {axis = 1 : i64} : (tensor<16x64xf32>, tensor<16x16xf32>, tensor<i32>) -> tensor<16x64xf32>
+    nn.yield %6 : tensor<16x64xf32>
+  }
+  %4 = nn.fusion(%2) : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+  ^bb0(%a: tensor<16x16xf32>):
+    %5 = nn.exp %a : (tensor<16x16xf32>) -> tensor<16x16xf32>
+    nn.yield %5 : tensor<16x16xf32>
+  }
+  return %1, %3, %2, %4 : tensor<16x64xf32>, tensor<16x64xf32>, tensor<16x16xf32>, tensor<16x16xf32>
+}
