@@ -158,6 +158,7 @@ inline void syncNamed(int index, int threads) {
   unsigned phase = arriveNamed(index, threads);
   const NamedBarrier &barrier = currentBlock().named[index];
   waitUntil("bar.sync", [&] { return barrier.phase != phase; });
+  machine.current->alone = 0;
 }
 
 inline void arriveCluster() { ++machine.current->clusterBarriers; }

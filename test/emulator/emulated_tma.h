@@ -29,13 +29,17 @@ struct Barrier {
   uint64_t state;
 
   void init(uint32_t count) { emu::initBarrier(this, count); }
+  // One instruction, which needs no branch.
   void arrive() { emu::arriveHere(this); }
   void arriveIf(bool asked) {
     if (asked)
       arrive();
   }
   void arriveAt(uint32_t rank) { emu::arriveAt(addressInBlock(this, rank)); }
-  void arriveExpecting(uint32_t bytes) { emu::arriveHere(this, bytes); }
+  void arriveExpecting(uint32_t bytes) {
+    emu::actAlone();
+    emu::arriveHere(this, bytes);
+  }
   void wait(uint32_t parity) { emu::waitBarrier(this, parity); }
 };
 
@@ -126,7 +130,10 @@ inline void storeBox(const TensorMap *map, const void *from,
                 from, where);
 }
 inline void commitStores() { emu::commitStores(); }
-template <int Pending> inline void waitStores() { emu::waitStores(Pending); }
+template <int Pending> inline void waitStores() {
+  emu::actAlone();
+  emu::waitStores(Pending);
+}
 
 } // namespace frit
 

@@ -11,8 +11,9 @@
 // `setSeed` shuffles the order of threads, so a missing barrier shows as a
 // result that depends on the seed. Of asynchronous operations it finds missing
 // waits, wrong descriptors, swizzles and byte counts, and memory that is
-// written while it is read. Does not find: reordered memory accesses, bank
-// conflicts, excess registers.
+// written while it is read; of warps, a matrix instruction after one lane
+// waited or copied in a branch, without __syncwarp between. Does not find:
+// reordered memory accesses, bank conflicts, excess registers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -86,6 +87,7 @@ template <class T> T exchange(unsigned mask, T value, unsigned source) {
 /// lane)` when all have arrived.
 template <class T, class Use> void withWarp(const T *mine, const Use &use) {
   Thread &me = *machine.current;
+  requireTogether("matrix instruction");
   me.slot = reinterpret_cast<uint64_t>(mine);
   yieldToWarp(~0u, "matrix instruction");
   auto pointerOf = [first = me.warp](unsigned lane) {
@@ -131,6 +133,7 @@ inline void waitCopies(int pending) {
 
 inline void __syncthreads() {
   emu::yield(emu::State::atBlockBarrier, "__syncthreads");
+  emu::machine.current->alone = 0;
 }
 inline void __syncwarp(unsigned mask = ~0u) {
   emu::yieldToWarp(mask, "__syncwarp");

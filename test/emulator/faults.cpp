@@ -22,6 +22,7 @@
   FAULT(extraArrival)                                                          \
   FAULT(wrongParity)                                                           \
   FAULT(missingSync)                                                           \
+  FAULT(missingWarpSync)                                                       \
   /* copies */                                                                 \
   FAULT(missingWait)                                                           \
   FAULT(tooManyBytes)                                                          \
@@ -155,6 +156,9 @@ static void runTile(Fault fault, bool fromRegisters, const Maps &maps) {
   }
   if (fault == Fault::extraArrival && threadIdx.x == 1)
     full.arrive();
+  // One lane has been in a branch, and warps begin products together.
+  if (fault != Fault::missingWarpSync)
+    __syncwarp();
   if (fault != Fault::missingWait)
     full.wait(fault == Fault::wrongParity);
 

@@ -78,6 +78,11 @@ struct Thread {
   /// not see such writes.
   bool isUnfenced = false;
   unsigned clusterBarriers = 0;
+  /// What it has done that one lane does alone, since its warp came together;
+  /// and for the first lane of a warp, `alone` of the first lane that reached
+  /// each instruction that all lanes execute together.
+  unsigned alone = 0, together = 0;
+  std::vector<unsigned> aloneBefore;
   std::shared_ptr<ThreadProducts> products;
 };
 
@@ -194,6 +199,8 @@ void waitUntil(const char *where, const Condition &isOver) {
 inline void yieldToWarp(unsigned mask, const char *where) {
   machine.current->mask = mask;
   yield(State::atWarpBarrier, where);
+  if (mask == ~0u)
+    machine.current->alone = 0;
 }
 
 inline void fail(const char *what, const Thread &thread) {
@@ -214,6 +221,25 @@ inline void fail(const char *what, const Thread &thread) {
 inline void require(bool isRight, const char *what, const char *where) {
   if (!isRight)
     fault(what, where);
+}
+
+/// Notes that the running thread does what one lane of a warp does alone, in a
+/// branch. The warp may then stay apart until it synchronizes: ptxas takes for
+/// granted that all lanes execute an `.aligned` instruction together, and may
+/// leave out what brings them together.
+inline void actAlone() { ++machine.current->alone; }
+
+/// Checks at an instruction that the lanes of a warp execute together
+/// (`.aligned`): no lane has acted alone since they last synchronized.
+inline void requireTogether(const char *where) {
+  Thread &me = *machine.current;
+  std::vector<unsigned> &before = me.warp->aloneBefore;
+  if (me.together == before.size())
+    before.push_back(me.alone);
+  require(before[me.together++] == me.alone,
+          "a lane acted alone, and its warp did not synchronize before an "
+          "instruction that all lanes execute together",
+          where);
 }
 
 /// Checks at the end of a thread: no pending copies or stores.
@@ -246,6 +272,8 @@ inline void prepare(Thread &thread, Block &block, unsigned index) {
   thread.stores.assign(1, 0);
   thread.isUnfenced = false;
   thread.clusterBarriers = 0;
+  thread.alone = thread.together = 0;
+  thread.aloneBefore.clear();
   thread.products.reset();
   if (!thread.stack)
     thread.stack.reset(new char[Thread::kStackBytes]);

@@ -259,7 +259,10 @@ inline OwnedSums *findOwned(Thread &thread, const float *sums) {
   return nullptr;
 }
 
-inline void fenceProducts() { productsOf(*machine.current).isFenced = true; }
+inline void fenceProducts() {
+  requireTogether("wgmma.fence");
+  productsOf(*machine.current).isFenced = true;
+}
 
 /// Issues a thread's part of a product.
 inline void issueProduct(const Product &product) {
@@ -412,6 +415,7 @@ inline bool agree(const Thread *threads) {
 
 /// Commits a group, together with the warpgroup's other threads.
 inline void commitProducts() {
+  requireTogether("wgmma.commit_group");
   Thread *threads = warpgroupThreads();
   Thread &me = *machine.current;
   Warpgroup &warpgroup = warpgroupOf(me);
@@ -441,6 +445,7 @@ inline void commitProducts() {
 
 /// Waits until at most the last `pending` groups are pending.
 inline void waitProducts(int pending) {
+  requireTogether("wgmma.wait_group");
   Thread &me = *machine.current;
   Warpgroup &warpgroup = warpgroupOf(me);
   const int wanted = warpgroup.closed - pending;

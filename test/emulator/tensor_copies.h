@@ -153,6 +153,7 @@ inline void checkBox(const TensorMap &map, const Corner &corner,
 /// Starts a load to the same offset in all blocks of the mask.
 inline void loadBox(const TensorMap &map, const Corner &corner, void *to,
                     const void *barrier, unsigned blocks, const char *where) {
+  actAlone();
   const uint32_t offset = sharedAddress(to), done = sharedAddress(barrier);
   const int bytes = boxBytes(map);
   for (uint32_t rank = 0; rank < machine.blocks.size(); ++rank) {
@@ -181,6 +182,7 @@ inline void loadBox(const TensorMap &map, const Corner &corner, void *to,
 inline void copyInto(unsigned blocks, void *to, const void *from,
                      uint32_t bytes, const void *barrier) {
   constexpr char where[] = "cp.async.bulk.multicast";
+  actAlone();
   const uint32_t offset = sharedAddress(to), done = sharedAddress(barrier);
   require(bytes % 16 == 0 && offset % 16 == 0 && uintptr_t(from) % 16 == 0,
           "a copy does not consist of aligned pieces of 16 bytes", where);
@@ -203,6 +205,7 @@ inline void copyInto(unsigned blocks, void *to, const void *from,
 /// Starts a store from shared memory, in the thread's open group.
 inline void storeBox(const TensorMap &map, const Corner &corner,
                      const void *from, const char *where) {
+  actAlone();
   Thread &me = *machine.current;
   Block &block = *me.block;
   const uint32_t offset = sharedAddress(from);

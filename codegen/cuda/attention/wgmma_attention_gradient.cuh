@@ -294,6 +294,7 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
     if (lane() == 0)
       storeBox(map, box + warp * kBoxBytes, 0, this->firstRow,
                OfKeys ? tile.head / Shape::kSharing : tile.head, tile.batch);
+    __syncwarp();
   }
 
   /// Computes a tile. `place` moves on to the stage after it.
@@ -342,6 +343,7 @@ template <class P, bool OfKeys> struct GradientSide : GradientRows<P, OfKeys> {
       store(maps.dv, 1, values, 1, tile);
     if (lane() == 0)
       commitStores();
+    __syncwarp();
     this->storeAllSums(tensors, tile, sums, values);
   }
 };

@@ -273,6 +273,7 @@ template <class P> struct AttentionWarpgroup {
                  softmax.firstRow, tile.head, tile.batch);
       commitStores();
     }
+    __syncwarp();
   }
 
   /// Computes a tile of queries.

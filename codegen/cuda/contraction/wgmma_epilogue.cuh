@@ -112,6 +112,8 @@ template <class P> struct WgmmaStore {
           }
         }
     }
+    if (Plan::kBoxes && r)
+      __syncwarp();
     if constexpr (kNormalizes<P>) {
       columns.read(extra.column, at.n);
 #pragma unroll
@@ -364,19 +366,22 @@ template <class P> struct WgmmaStore {
     if constexpr (Plan::kBoxes) {
       fenceAsync();
       __syncwarp();
-      if (threadIdx.x % 32 != 0)
-        return;
+      if (threadIdx.x % 32 == 0) {
 #pragma unroll
-      for (int b = 0; b < kUsed; ++b) {
-        const WgmmaTile to = placeOf(box + b % kTogether);
-        storeBox(b < kTogether ? mapD : mapR, in[b].at, to.n, to.m, to.batch);
+        for (int b = 0; b < kUsed; ++b) {
+          const WgmmaTile to = placeOf(box + b % kTogether);
+          storeBox(b < kTogether ? mapD : mapR, in[b].at, to.n, to.m, to.batch);
+        }
+        commitStores();
+        if (r)
+#pragma unroll
+          for (int b = Plan::kSlots; b < Plan::kSlots + kTogether; ++b)
+            if (box + b < count())
+              fetch(box + b);
       }
-      commitStores();
-      if (r)
-#pragma unroll
-        for (int b = Plan::kSlots; b < Plan::kSlots + kTogether; ++b)
-          if (box + b < count())
-            fetch(box + b);
+      // A warp reads and writes the next boxes together. The compiler relies on
+      // that, and may not wait for this lane by itself.
+      __syncwarp();
     } else {
       __syncwarp();
 #pragma unroll

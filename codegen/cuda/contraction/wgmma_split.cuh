@@ -49,6 +49,7 @@ template <class P> struct WgmmaShares {
   __device__ void expect(int part) const {
     if (threadIdx.x % 32 == 0)
       arrived[slotOf(part)].arriveExpecting((P::split - 1) * Plan::kUnitBytes);
+    __syncwarp();
   }
 
   /// Returns the address, for this lane, of the partial sums of a unit from the

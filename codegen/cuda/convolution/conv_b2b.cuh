@@ -111,11 +111,12 @@ template <class P> struct ConvB2bWarpgroup {
   /// Releases the rows of a tile that no later tile needs, and lets the next
   /// warpgroup start; earlier warpgroups have finished reading.
   __device__ void release(const ConvB2bTile &tile) {
-    if (threadIdx.x % 32 != 0)
-      return;
-    block.order[(group + 1) % P::warpgroups].arrive();
-    for (int row = 0; row < (tile.isLast ? P::r : 1); ++row)
-      block.empty[(tile.firstRow + row) % P::stages].arrive();
+    if (threadIdx.x % 32 == 0) {
+      block.order[(group + 1) % P::warpgroups].arrive();
+      for (int row = 0; row < (tile.isLast ? P::r : 1); ++row)
+        block.empty[(tile.firstRow + row) % P::stages].arrive();
+    }
+    __syncwarp();
   }
 
   /// Finishes the first product: packs two neighbours of a row into a word.

@@ -199,6 +199,7 @@ template <class P, class Q> struct ByteChainWarpgroup {
       storeBox(mapY, boxAt(box), box * 128, col, line);
       commitStores();
     }
+    __syncwarp();
   }
 
   __device__ void run() const {

@@ -183,6 +183,7 @@ template <class P, class Q = Alone> struct ByteStore {
 #pragma unroll
         for (int box = 0; box < Plan::kSlots - kBehind; ++box)
           fetch(box);
+      __syncwarp();
       sumEnd.begin(tile.m, tile.n, int(Product::m));
     } else {
       sumEnd.begin(tile.m, tile.n, int(Product::m), IsMine());
@@ -274,6 +275,8 @@ template <class P, class Q = Alone> struct ByteStore {
           },
           [&](int step) { leave(step); });
       boxes += kBoxes;
+      // Products follow, which a warp must begin together.
+      __syncwarp();
     } else {
       sumEnd.end(sumAt, IsMine());
     }

@@ -40,6 +40,7 @@ COMMON = """#include "frit/norm.cuh"
 
 WRONG = r"FAIL .*: element \d+ is "
 DEADLOCK = r"deadlock: what a thread waits for never comes"
+APART = r"a lane acted alone, and its warp did not synchronize"
 EARLY = r"more arrivals than a barrier's phase has"
 # Faults, by the check that must find them.
 FAULTS = {"wgmma_gemm": {
@@ -82,6 +83,10 @@ FAULTS = {"wgmma_gemm": {
     "no fence before products":
         ("wgmma_tile.cuh", "      fenceProducts();\n", "",
          r"a group of products begins without a fence"),
+    "boxes: a warp reads them without the lane that sent the last ones":
+        ("wgmma_epilogue.cuh",
+         "may not wait for this lane by itself.\n      __syncwarp();\n",
+         "may not wait for this lane by itself.\n", APART),
     "no fence before stores":
         ("wgmma_epilogue.cuh", "      fenceAsync();\n", "",
          r"is not fenced for the copy engine"),

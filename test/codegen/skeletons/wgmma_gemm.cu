@@ -115,6 +115,7 @@ static void checks() {
   check<Problem<Low, 64, 64, 3>, false>();
   check<Problem<Low, 128, 128, 4, 2>>();
   check<Problem<Low, 192, 192, 3>>();
+  check<Problem<Low, 192, 192, 4>>();
   check<Problem<Low, 64, 128, 3, 1, 2>>();
   check<Problem<
       Summed<Matrices<1232, 902, 136, 1, false, true, f16, f16, f16, Relu>>,
