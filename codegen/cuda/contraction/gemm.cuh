@@ -159,7 +159,7 @@ gemmTileMma(const typename P::A *a, const typename P::B *b,
         else
           pair[c] += offset;
       }
-      store(d[i * (ldd / 2) + gatedColumn(j)], gate<P>(pair));
+      store(d[i * (ldd / 2) + gatedColumn(j)], gate<P>(pair[0], pair[1]));
     } else if constexpr (kNormalizes<P>) {
       constexpr float none = kNothing<float>;
       for (int c = 0; c < 2 && j + c < P::n; ++c)

@@ -250,6 +250,16 @@ template <class P> struct WgmmaStore {
     }
   }
 
+  /// Returns two neighbours of D.
+  __device__ static uint32_t gateTwo(const float (&values)[2],
+                                     const float (&gates)[2]) {
+    if constexpr (kEndsHalves<typename P::Gate, D>)
+      return gateHalves<P>(values, gates);
+    else
+      return packPair<D>(gate<P>(values[0], gates[0]),
+                         gate<P>(values[1], gates[1]));
+  }
+
   /// Finishes the i-th boxes, like endBoxes, of gated columns.
   __device__ void endGated(const Sums &sums,
                            const RowNorm (&norms)[Plan::kRowBlocks][2], int row,
@@ -267,7 +277,7 @@ template <class P> struct WgmmaStore {
     TwoGroups<D> pairs[kTogether];
 #pragma unroll
     for (int j = 0; j < kGroups; ++j) {
-      float gated[kTogether][2][2];
+      float values[kTogether][2][2], gates[kTogether][2][2];
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const int group = (i * kGroups + j) * 2 + half;
@@ -290,14 +300,15 @@ template <class P> struct WgmmaStore {
                                            norms[row + b][h]);
               else
                 pair[c] = sum[c] + offsets[c];
-            gated[b][h][half] = gate<P>(pair);
+            values[b][h][half] = pair[0];
+            gates[b][h][half] = pair[1];
           }
       }
 #pragma unroll
       for (int b = 0; b < kTogether; ++b) {
 #pragma unroll
         for (int h = 0; h < 2; ++h)
-          pairs[b][j % 2][h].close(gated[b][h]);
+          pairs[b][j % 2][h].both = gateTwo(values[b][h], gates[b][h]);
         if (j % 2)
           in[b].template write<D>(pairs[b], j - 1);
       }

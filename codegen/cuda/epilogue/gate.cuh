@@ -19,9 +19,26 @@ __device__ constexpr int gatedColumn(int column) {
   return column / 16 * 8 + column % 8 + column % 16 / 8;
 }
 
-/// Returns an element of D from two neighbours with their biases added.
-template <class P> __device__ inline float gate(const float (&pair)[2]) {
-  return pair[0] * typename P::Gate()(pair[1]);
+/// Returns an element of D from a value and its gate.
+template <class P> __device__ inline float gate(float value, float by) {
+  return value * typename P::Gate()(by);
+}
+
+/// Returns two f16 elements of D in a word. They are multiplied as f16, with
+/// half the instructions.
+template <class P>
+__device__ inline uint32_t gateHalves(const float (&values)[2],
+                                      const float (&gates)[2]) {
+#if defined(FRIT_EMULATE) || __CUDA_ARCH__ < 800
+  return packPair<f16>(gate<P>(values[0], gates[0]),
+                       gate<P>(values[1], gates[1]));
+#else
+  uint32_t both = packPair<f16>(values[0], values[1]);
+  asm("mul.rn.f16x2 %0, %0, %1;"
+      : "+r"(both)
+      : "r"(P::Gate::halves(gates[0], gates[1])));
+  return both;
+#endif
 }
 
 } // namespace frit
