@@ -52,8 +52,8 @@ frit::cuda::verifyWgmmaTile(llvm::function_ref<InFlightDiagnostic()> emitError,
                      "a multiple of 64 of at most 256")) ||
       failed(require(emitError, isPowerOf2UpTo(tile.split, 8), "split",
                      "1, 2, 4 or 8")) ||
-      failed(require(emitError, tile.cluster == 1 || tile.split == 1, "cluster",
-                     "1 unless `split` is 1")) ||
+      failed(require(emitError, tile.cluster * tile.split <= 8, "cluster",
+                     "1 if `split` is 8")) ||
       failed(require(emitError, tile.blocks == 0 || tile.split == 1, "blocks",
                      "0 unless `split` is 1")) ||
       failed(require(emitError, tile.blocks % tile.cluster == 0, "blocks",

@@ -130,9 +130,10 @@ template <class P> struct WgmmaTaps {
     const int channel = (taps > 1 ? step : step % parts) * kWgmmaDepth;
     const int tap = taps > 1 ? 0 : step / parts;
     constexpr int part = P::tileN / P::cluster;
+    const int first = P::cluster > 1 ? rowsOfBlock<P>(rank) * part : 0;
     if constexpr (P::cluster > 1)
-      loadBoxInto((1 << P::cluster) - 1, to + rank * part * 128, mapW, barrier,
-                  channel, tap, tile.n + rank * part);
+      loadBoxInto(sharersOfBlock<P>(rank), to + first * 128, mapW, barrier,
+                  channel, tap, tile.n + first);
     else
       loadBox(to, mapW, barrier, channel, tap, tile.n);
   }

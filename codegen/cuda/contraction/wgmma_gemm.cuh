@@ -26,8 +26,8 @@
 // are those of the sums, and D has half as many columns; the unit of a block
 // (wgmma_layout.cuh) must have a multiple of 128.
 //
-// `cluster` or `split` is 1. `split` is at most ceil(k / 64), and divides tileM
-// / 16 or is 8 for a tile of 64 × 128 or 64 × 256.
+// `cluster` times `split` is at most 8. `split` is at most ceil(k / 64), and
+// divides tileM / 16 or is 8 for a tile of 64 × 128 or 64 × 256.
 //
 // Kernels are declared
 //
@@ -46,7 +46,7 @@
 //   shared = stages * stage + parts + 512 + slots * boxes, with slots halved
 //            while that is more than `most`, and not 1
 //   tiles  = ceil(m / (tileM * cluster)) * ceil(n / tileN) * batch
-//   grid.x = split > 1 ? tiles * split
+//   grid.x = split > 1 ? tiles * cluster * split
 //                      : a multiple of cluster, at most tiles * cluster;
 //                        one wave of blocks is enough
 //
@@ -109,18 +109,19 @@ template <class P> struct WgmmaMatrices {
     const int k = step * kWgmmaDepth, batch = P::strideB ? tile.batch : 0;
     auto load = [&](unsigned char *to, int x, int y) {
       if constexpr (P::cluster > 1)
-        loadBoxInto((1 << P::cluster) - 1, to, mapB, barrier, x, y, batch);
+        loadBoxInto(sharersOfBlock<P>(rank), to, mapB, barrier, x, y, batch);
       else
         loadBox(to, mapB, barrier, x, y, batch);
     };
     if constexpr (P::transposeB) {
-      const int first = P::cluster > 1 ? rank * (P::tileN / P::cluster) : 0;
+      const int first =
+          P::cluster > 1 ? rowsOfBlock<P>(rank) * (P::tileN / P::cluster) : 0;
       load(to + first * 128, k, tile.n + first);
     } else {
       // Round-robin over the boxes; some blocks may have one box fewer.
 #pragma unroll
       for (int i = 0; i < P::tileN; i += 64)
-        if (P::cluster == 1 || i / 64 % P::cluster == rank)
+        if (P::cluster == 1 || i / 64 % P::cluster == rowsOfBlock<P>(rank))
           load(to + i * 128, tile.n + i, k);
     }
   }

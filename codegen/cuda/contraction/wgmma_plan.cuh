@@ -48,6 +48,20 @@ template <class P> struct WgmmaElements {
   }
 };
 
+/// In a cluster, P::cluster neighbours have a part of k each of the same tiles'
+/// rows below each other. Return which of these rows block `rank` has, its part
+/// of k, and the blocks that share its tiles of B.
+template <class P> __device__ inline int rowsOfBlock(int rank) {
+  return P::split > 1 ? P::cluster > 1 ? rank % P::cluster : 0 : rank;
+}
+template <class P> __device__ inline int partOfBlock(int rank) {
+  return P::split > 1 ? rank / P::cluster : 0;
+}
+template <class P> __device__ inline uint16_t sharersOfBlock(int rank) {
+  constexpr int all = (1 << P::cluster) - 1;
+  return P::split > 1 ? all << partOfBlock<P>(rank) * P::cluster : all;
+}
+
 template <class P> struct WgmmaPlan {
   static constexpr WgmmaLayout kLayout = {P::tileM,
                                           P::tileN,
@@ -63,7 +77,6 @@ template <class P> struct WgmmaPlan {
 
   static_assert(kLayout.fits());
   static_assert(P::tileM % 64 == 0 && P::tileN % 64 == 0);
-  static_assert(P::cluster == 1 || P::split == 1);
   static_assert(!P::transposeB || P::tileN / 8 % P::cluster == 0);
 
   /// D is stored through shared memory in boxes of 16 rows of 128 bytes; every
@@ -118,7 +131,7 @@ template <class P> struct WgmmaPlan {
     int rows = kTilesM - first < together ? kTilesM - first : together;
     int row = first + index % rows;
     if constexpr (P::cluster > 1)
-      row = row * P::cluster + rank;
+      row = row * P::cluster + rowsOfBlock<P>(rank);
     return {row * P::tileM, index / rows * P::tileN, batch};
   }
 };

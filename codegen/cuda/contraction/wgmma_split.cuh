@@ -2,6 +2,7 @@
 //
 // Each block of a cluster multiplies a part of K. Blocks send each other the
 // partial sums that the receiver finishes, through distributed shared memory.
+// With P::cluster, each part has as many blocks, of different rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +30,8 @@ template <class P> struct WgmmaShares {
 
   unsigned char *received;
   Barrier *arrived;
-  int rank;
+  /// The block's part of k, and its rows of the cluster's.
+  int rank, rows;
 
   __device__ static int unitOf(int part) {
     return int(threadIdx.x) / 32 * Plan::kParts + part;
@@ -63,8 +65,9 @@ template <class P> struct WgmmaShares {
   __device__ void send(const Sum (&sums)[P::tileN / 2], int part) const {
     int owner = unitOf(part) / Plan::kOwned;
     int steps = (rank - owner + P::split) % P::split;
-    uint32_t to = addressInBlock(placeOf(part, steps), owner);
-    uint32_t barrier = addressInBlock(&arrived[slotOf(part)], owner);
+    const int block = owner * P::cluster + rows;
+    uint32_t to = addressInBlock(placeOf(part, steps), block);
+    uint32_t barrier = addressInBlock(&arrived[slotOf(part)], block);
 #pragma unroll
     for (int i = 0; i < kGroups; ++i) {
       const Sum *from = sums + (part * kGroups + i) * 4;

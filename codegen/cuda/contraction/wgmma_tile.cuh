@@ -82,7 +82,7 @@ template <class P, class Operands> struct WgmmaBlock {
     rank = Plan::kCluster > 1 ? int(clusterRank()) : 0;
     firstTile = blockIdx.x / Plan::kCluster;
     tileStep = gridDim.x / Plan::kCluster;
-    int part = P::split > 1 ? rank : 0;
+    const int part = partOfBlock<P>(rank);
     firstStep = part * Operands::steps / P::split;
     lastStep = (part + 1) * Operands::steps / P::split;
   }
@@ -169,7 +169,7 @@ template <class P, class Operands> struct WgmmaBlock {
     if constexpr (P::cluster > 1) {
 #pragma unroll
       for (int block = 0; block < P::cluster; ++block)
-        empty[stage].arriveAt(block);
+        empty[stage].arriveAt(partOfBlock<P>(rank) * P::cluster + block);
     } else {
       empty[stage].arrive();
     }
@@ -261,7 +261,9 @@ __device__ inline void wgmmaTiles(const Operands &operands, Ends... ends) {
     int ownTiles = 0;
     const int row = Plan::kPingPong ? warp % 4 * 16 : warp * 16;
     place.skip(group * Operands::steps);
-    WgmmaShares<P> shares = {block.received, block.arrived, block.rank};
+    WgmmaShares<P> shares = {block.received, block.arrived,
+                             partOfBlock<P>(block.rank),
+                             rowsOfBlock<P>(block.rank)};
     const int part = P::split > 1 ? shares.mine() : 0;
     const int own = P::split > 1 ? shares.slotOf(part) : warp;
     Store store = {ends..., block.boxes + own * Plan::kSlots * kBoxBytes,

@@ -119,7 +119,7 @@ struct WgmmaLayout {
   constexpr long gridOf(long m, long n, long batch, long sms) const {
     long tiles = tilesOf(m, n, batch), most = sms * blocks / cluster;
     if (split > 1)
-      return tiles * split;
+      return tiles * blocksPerCluster();
     if (most < 1)
       most = 1;
     return (tiles < most ? tiles : most) * cluster;

@@ -121,9 +121,10 @@ template <class P> struct ByteOperands {
                             : step / parts * c + step % parts * kByteDepth;
     constexpr int part = P::tileN / P::cluster;
     static_assert(part % 32 == 0);
+    const int first = P::cluster > 1 ? rowsOfBlock<P>(rank) * part : 0;
     if constexpr (P::cluster > 1)
-      loadBoxInto((1 << P::cluster) - 1, to + rank * part * kByteDepth, mapW,
-                  barrier, at, 0, 0, 0, (tile.n + rank * part) / 32);
+      loadBoxInto(sharersOfBlock<P>(rank), to + first * kByteDepth, mapW,
+                  barrier, at, 0, 0, 0, (tile.n + first) / 32);
     else
       loadBox(to, mapW, barrier, at, 0, 0, 0, tile.n / 32);
   }

@@ -38,6 +38,11 @@
 
 // -----
 
+// expected-error@+1 {{'cluster' must be 1 if `split` is 8}}
+#both = #cuda.wgmma_gemm<tile_m = 64, tile_n = 128, stages = 4, cluster = 2, split = 8>
+
+// -----
+
 // expected-error@+1 {{'blocks' must be 0 unless `split` is 1}}
 #split = #cuda.wgmma_conv<tile_m = 64, tile_n = 128, stages = 4, split = 2, blocks = 66>
 

@@ -96,6 +96,10 @@ FAULTS = {"wgmma_gemm": {
     "split-K: the share of another block":
         ("wgmma_split.cuh", "int steps = (rank - owner + P::split)",
          "int steps = (rank - owner + 1 + P::split)", WRONG),
+    "split-K: shares of the rows beside":
+        ("wgmma_split.cuh", "owner * P::cluster + rows;",
+         "owner * P::cluster + P::cluster - 1 - rows;",
+         f"{WRONG}|{EARLY}|{DEADLOCK}"),
     "split-K: no wait for shares":
         ("wgmma_split.cuh", "    arrived[slotOf(part)].wait(0);\n", "", WRONG),
     "dot products: of another row":

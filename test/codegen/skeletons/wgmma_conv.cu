@@ -290,6 +290,7 @@ static void checks() {
   check<Problem<Plain, 192, 64, 4>>();
   check<Problem<Plain, 128, 128, 4, 2>>();
   check<Problem<Plain, 64, 64, 4, 1, 4>>();
+  check<Problem<Plain, 64, 128, 4, 2, 4>>();
   check<Problem<Plain, 64, 128, 4, 1, 8>, false>();
   // Strides, with and without a last row; one tap; unequal sizes of the window.
   check<Problem<Images<2, 128, 14, 14, 64, 3, 3, 2, 1>, 64, 64, 4>>();

@@ -51,6 +51,7 @@ static void checks() {
   using Small = Matrices<130, 136, 200>;
   check<Problem<Small, 64, 64, 2, 2>, false>();
   check<Problem<Small, 64, 64, 2, 1, 2>, false>();
+  check<Problem<Small, 64, 128, 2, 2, 2>, false>();
   check<PingPong<Problem<Matrices<520, 264, 136>, 128, 64, 3>>, false>();
   check<Problem<Dotted<Matrices<70, 192, 72>>, 64, 128, 2>>();
   check<Problem<Gated<Matrices<70, 272, 72>>, 64, 128, 2>>();
@@ -87,6 +88,9 @@ static void checks() {
   check<Problem<Deep, 64, 192, 2, 1, 4, 2>>();
   check<Problem<Deep, 64, 128, 4, 1, 8>>();
   check<Problem<Deep, 192, 128, 3, 1, 4>>();
+  // Blocks that split k and share B, the last row of tiles half empty.
+  check<Problem<Matrices<264, 392, 1096>, 64, 128, 3, 2, 4>>();
+  check<Problem<Matrices<330, 264, 328, 1, false, false>, 64, 192, 4, 2, 2>>();
   // Partial sums of other blocks that overlay the stages.
   using Wide = Matrices<200, 392, 392, 1, true, false, bf16, float>;
   check<Problem<Wide, 192, 192, 4, 1, 2>, false>();

@@ -141,7 +141,7 @@ constexpr bool launchesAnywhere() {
       for (long split : {1, 8})
         for (long blocks : {1, 2})
           for (long m : {1, 130, 5000}) {
-            Cut cut = {128, 64, 3, split > 1 ? 1 : cluster, split, blocks};
+            Cut cut = {128, 64, 3, cluster, split, blocks};
             long grid = cut.gridOf(m, 200, 3, sms);
             if (grid < 1 || grid % cut.blocksPerCluster())
               return false;
