@@ -308,7 +308,7 @@ nn::Match<nn::Schedule> frit::cuda::chooseRow(Problem &problem,
                                          : 1;
   // Load weights with the row if waiting for them would be a large part of the
   // run time.
-  bool preload = !columns && rows >= 4 * arch.sms &&
+  bool preload = !columns && rows >= 3 * arch.sms &&
                  rows * matched.cols <= kLaunchElements;
   // Spread few neighbouring columns over all SMs first. With columns in
   // registers, more threads do better than wider vectors.

@@ -1,7 +1,7 @@
 // RUN: frit-opt %s --print-cuda -o /dev/null | FileCheck %s
 
 func.func @row(%s: tensor<4x12x128x128xf16>, %m: tensor<4x1x1x128xf16>,
-               %x: tensor<512x768xf32>, %r: tensor<512x768xf32>,
+               %x: tensor<320x768xf32>, %r: tensor<320x768xf32>,
                %g: tensor<768xf32>, %v: tensor<5x50304xbf16>) {
   %0 = nn.fusion(%s, %m) : (tensor<4x12x128x128xf16>, tensor<4x1x1x128xf16>) -> tensor<4x12x128x128xf16> {
   ^bb0(%a: tensor<4x12x128x128xf16>, %b: tensor<4x1x1x128xf16>):
@@ -16,22 +16,22 @@ func.func @row(%s: tensor<4x12x128x128xf16>, %m: tensor<4x1x1x128xf16>,
     nn.yield %7 : tensor<4x12x128x128xf16>
   }
   // The sum is an output too, and the mean one with one element per row.
-  %8:3 = nn.fusion(%x, %r, %g) : (tensor<512x768xf32>, tensor<512x768xf32>, tensor<768xf32>) -> (tensor<512x768xf32>, tensor<512x768xf32>, tensor<512x1xf32>) {
-  ^bb0(%a: tensor<512x768xf32>, %b: tensor<512x768xf32>, %c: tensor<768xf32>):
+  %8:3 = nn.fusion(%x, %r, %g) : (tensor<320x768xf32>, tensor<320x768xf32>, tensor<768xf32>) -> (tensor<320x768xf32>, tensor<320x768xf32>, tensor<320x1xf32>) {
+  ^bb0(%a: tensor<320x768xf32>, %b: tensor<320x768xf32>, %c: tensor<768xf32>):
     %n = nn.constant dense<0.00130208337> : tensor<f32>
     %e = nn.constant dense<1.0e-5> : tensor<f32>
-    %1 = nn.add %a, %b : (tensor<512x768xf32>, tensor<512x768xf32>) -> tensor<512x768xf32>
-    %2 = nn.reduce %1 {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<512x768xf32>) -> tensor<512x1xf32>
-    %3 = nn.mul %2, %n : (tensor<512x1xf32>, tensor<f32>) -> tensor<512x1xf32>
-    %4 = nn.sub %1, %3 : (tensor<512x768xf32>, tensor<512x1xf32>) -> tensor<512x768xf32>
-    %5 = nn.mul %4, %4 : (tensor<512x768xf32>, tensor<512x768xf32>) -> tensor<512x768xf32>
-    %6 = nn.reduce %5 {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<512x768xf32>) -> tensor<512x1xf32>
-    %7 = nn.mul %6, %n : (tensor<512x1xf32>, tensor<f32>) -> tensor<512x1xf32>
-    %9 = nn.add %7, %e : (tensor<512x1xf32>, tensor<f32>) -> tensor<512x1xf32>
-    %10 = nn.rsqrt %9 : (tensor<512x1xf32>) -> tensor<512x1xf32>
-    %11 = nn.mul %4, %10 : (tensor<512x768xf32>, tensor<512x1xf32>) -> tensor<512x768xf32>
-    %12 = nn.mul %11, %c : (tensor<512x768xf32>, tensor<768xf32>) -> tensor<512x768xf32>
-    nn.yield %12, %1, %3 : tensor<512x768xf32>, tensor<512x768xf32>, tensor<512x1xf32>
+    %1 = nn.add %a, %b : (tensor<320x768xf32>, tensor<320x768xf32>) -> tensor<320x768xf32>
+    %2 = nn.reduce %1 {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<320x768xf32>) -> tensor<320x1xf32>
+    %3 = nn.mul %2, %n : (tensor<320x1xf32>, tensor<f32>) -> tensor<320x1xf32>
+    %4 = nn.sub %1, %3 : (tensor<320x768xf32>, tensor<320x1xf32>) -> tensor<320x768xf32>
+    %5 = nn.mul %4, %4 : (tensor<320x768xf32>, tensor<320x768xf32>) -> tensor<320x768xf32>
+    %6 = nn.reduce %5 {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<320x768xf32>) -> tensor<320x1xf32>
+    %7 = nn.mul %6, %n : (tensor<320x1xf32>, tensor<f32>) -> tensor<320x1xf32>
+    %9 = nn.add %7, %e : (tensor<320x1xf32>, tensor<f32>) -> tensor<320x1xf32>
+    %10 = nn.rsqrt %9 : (tensor<320x1xf32>) -> tensor<320x1xf32>
+    %11 = nn.mul %4, %10 : (tensor<320x768xf32>, tensor<320x1xf32>) -> tensor<320x768xf32>
+    %12 = nn.mul %11, %c : (tensor<320x768xf32>, tensor<768xf32>) -> tensor<320x768xf32>
+    nn.yield %12, %1, %3 : tensor<320x768xf32>, tensor<320x768xf32>, tensor<320x1xf32>
   }
   // The row is too long for registers, but is only read once.
   %13 = nn.fusion(%v) : (tensor<5x50304xbf16>) -> tensor<5x1xbf16> {
@@ -53,19 +53,19 @@ func.func @row(%s: tensor<4x12x128x128xf16>, %m: tensor<4x1x1x128xf16>,
   }
   // A square and a later phase need the same value: the value is kept, not its
   // square.
-  %15 = nn.fusion(%x) : (tensor<512x768xf32>) -> tensor<512x768xf32> {
-  ^bb0(%a: tensor<512x768xf32>):
-    %1 = nn.mul %a, %a : (tensor<512x768xf32>, tensor<512x768xf32>) -> tensor<512x768xf32>
-    %2 = nn.reduce %1 {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<512x768xf32>) -> tensor<512x1xf32>
-    %3 = nn.rsqrt %2 : (tensor<512x1xf32>) -> tensor<512x1xf32>
-    %4 = nn.mul %a, %3 : (tensor<512x768xf32>, tensor<512x1xf32>) -> tensor<512x768xf32>
-    nn.yield %4 : tensor<512x768xf32>
+  %15 = nn.fusion(%x) : (tensor<320x768xf32>) -> tensor<320x768xf32> {
+  ^bb0(%a: tensor<320x768xf32>):
+    %1 = nn.mul %a, %a : (tensor<320x768xf32>, tensor<320x768xf32>) -> tensor<320x768xf32>
+    %2 = nn.reduce %1 {kind = #nn<combiner sum>, axes = array<i64: 1>} : (tensor<320x768xf32>) -> tensor<320x1xf32>
+    %3 = nn.rsqrt %2 : (tensor<320x1xf32>) -> tensor<320x1xf32>
+    %4 = nn.mul %a, %3 : (tensor<320x768xf32>, tensor<320x1xf32>) -> tensor<320x768xf32>
+    nn.yield %4 : tensor<320x768xf32>
   }
   return
 }
 
 // CHECK: // k0 #cuda.row<team = 16, per_thread = 8, vector = 8, threads = 128, preload = true> grid 768x1x1 block 128
-// CHECK: // k1 #cuda.row<team = 192, per_thread = 4, vector = 4, threads = 192> grid 512x1x1 block 192
+// CHECK: // k1 #cuda.row<team = 192, per_thread = 4, vector = 4, threads = 192> grid 320x1x1 block 192
 
 // Registers keep the operand of the maximum, then the terms of the sum in its
 // place. The mask is indexed by the row's batch.
