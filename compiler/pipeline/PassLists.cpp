@@ -108,12 +108,15 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
       passes.addPass(createFloat8Products(target, float8));
     }
   }
-  // Products whose columns are values and gates multiply them in their kernels.
-  // Layer norms become factors of the products that read them.
-  if (options.fuse && !training) {
+  // Products whose columns are values and gates multiply them in their kernels,
+  // unless a variant of few rows might read the weights in their own order,
+  // too: of another size, or the step of a language model after its prompt.
+  if (options.fuse && !training && entry.states.empty() &&
+      entry.model.modules.size() == 1)
     passes.addPass(createGateProducts(target));
+  // Layer norms become factors of the products that read them.
+  if (options.fuse && !training)
     passes.addPass(createFoldNorms(target));
-  }
   // Composites without a kernel on the target are decomposed.
   passes.addPass(createDecompose(target));
   passes.addPass(createSimplify());

@@ -1,13 +1,13 @@
-"""gated-products.py OUT: writes feed-forward networks in fp16 whose first product
+"""gated-products.py OUT [ROWS]: writes feed-forward networks in fp16 whose first product
 has values and gates in its columns: as diffusion models have them, after a norm,
-and with gates first."""
+and with gates first. ROWS is the name of an open dimension."""
 import sys
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-ROWS = 131
+ROWS = sys.argv[2] if len(sys.argv) > 2 else 131
 rng = np.random.default_rng(3)
 nodes, tensors = [], []
 
