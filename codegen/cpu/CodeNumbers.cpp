@@ -114,6 +114,21 @@ SmallVector<Value, 2> CodeNumbers::unpack(Value bytes) {
   return parts;
 }
 
+Value CodeNumbers::numbersOf(Value bytes, const Factors &factors) {
+  Value number = numbersOf(bytes);
+  if (factors.offset)
+    return mulAdd(number, factors.scale, factors.offset);
+  return arith::MulFOp::create(b, number, factors.scale);
+}
+
+Value CodeNumbers::decodeVector(Value byte, const Factors &factors) {
+  Type i8 = b.getI8Type();
+  return numbersOf(LLVM::LoadOp::create(b, vectorOf(i8),
+                                        address(codes, i8, byte),
+                                        /*alignment=*/1),
+                   factors);
+}
+
 SmallVector<Value> CodeNumbers::decode(Value byte, const Factors &factors) {
   Type i8 = b.getI8Type();
   Value packed = LLVM::LoadOp::create(b, vectorOf(i8, kStepBytes),
@@ -127,11 +142,7 @@ SmallVector<Value> CodeNumbers::decode(Value byte, const Factors &factors) {
       Value some = bytes;
       if (lanes < kStepBytes)
         some = LLVM::ShuffleVectorOp::create(b, bytes, bytes, part);
-      Value number = numbersOf(some);
-      numbers.push_back(
-          factors.offset
-              ? mulAdd(number, factors.scale, factors.offset)
-              : arith::MulFOp::create(b, number, factors.scale).getResult());
+      numbers.push_back(numbersOf(some, factors));
     }
   return numbers;
 }

@@ -35,11 +35,15 @@ public:
   llvm::SmallVector<mlir::Value> decode(mlir::Value byte,
                                         const Factors &factors);
 
+  /// Returns the numbers of one vector of codes of 8 bits from a byte on.
+  mlir::Value decodeVector(mlir::Value byte, const Factors &factors);
+
 private:
   using VectorBuilder::splat;
   mlir::Value splat(mlir::VectorType type, int64_t value);
   llvm::SmallVector<mlir::Value, 2> unpack(mlir::Value bytes);
   mlir::Value numbersOf(mlir::Value bytes);
+  mlir::Value numbersOf(mlir::Value bytes, const Factors &factors);
   mlir::Value twiceE2m1(mlir::Value bytes);
   mlir::Value fromE4m3(mlir::Value bytes);
 

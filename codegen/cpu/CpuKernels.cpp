@@ -235,8 +235,7 @@ cpu::LoweredKernels cpu::lowerFusions(plan::TargetOp target) {
       continue;
     }
     if (isa_and_nonnull<RangedAttentionAttr>(fusion.getScheduleAttr())) {
-      createRangedAttention(*nn::describeAttention(fusion), fusion, name,
-                            target.getArch(), b);
+      createRangedAttention(fusion, name, target.getArch(), b);
       continue;
     }
     auto function = nn::lowerFusion(fusion, name, b);

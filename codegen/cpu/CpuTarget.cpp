@@ -2,12 +2,14 @@
 
 #include "codegen/cpu/CpuTarget.h"
 
+#include "codegen/cpu/CodedAttention.h"
 #include "codegen/cpu/CodedProducts.h"
 #include "codegen/cpu/CpuDialect.h"
 #include "codegen/cpu/RangedAttention.h"
 #include "dialects/nn/ByteTables.h"
 #include "dialects/nn/Problem.h"
 #include "dialects/nn/operators/Custom.h"
+#include "dialects/nn/rewrites/JoinAppends.h"
 #include "dialects/nn/rewrites/Layout.h"
 #include "dialects/nn/rewrites/TransposeWeights.h"
 
@@ -87,6 +89,11 @@ void cpu::CpuTarget::populateRewrites(nn::TargetRewrites &rewrites) const {
       nn::GroupNormRewrite{[](RankedTensorType, int64_t) { return true; }});
   rewrites.add(nn::TransposeWeightsRewrite{takesTransposed});
   rewrites.add(ByteTablesRewrite());
+  rewrites.add(nn::JoinAppendsRewrite{
+      [](nn::FusionOp fusion) {
+        return describeCodedAttention(fusion).has_value();
+      },
+      decodes});
 }
 
 bool cpu::CpuTarget::keepsWhole(nn::CompositeOp composite) const {

@@ -209,8 +209,9 @@ struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
     IRMapping operands;
     operands.map(op->getOperand(0), body->getArgument(0));
     ImplicitLocOpBuilder inside(op->getLoc(), b);
-    Value result = isa<math::ErfOp>(op) ? buildErf(inside, body->getArgument(0))
-                                        : b.clone(*op, operands)->getResult(0);
+    Value result = isa<math::ErfOp>(op)
+                       ? frit::cpu::buildErf(inside, body->getArgument(0))
+                       : b.clone(*op, operands)->getResult(0);
     func::ReturnOp::create(inside, result);
     return function;
   }

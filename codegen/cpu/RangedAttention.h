@@ -10,24 +10,24 @@
 namespace frit::cpu {
 
 /// Returns whether an attention gets a kernel that reads the keys in its ranges
-/// alone: one to a state, whose length is known when the model runs. Others
-/// are products and a softmax.
+/// alone, or those from the first to the last that its mask shows: one to a
+/// state, whose length is known when the model runs. Others are products and a
+/// softmax.
 bool takesRangedAttention(nn::AttentionOp op);
 
 /// Returns whether that kernel reads an operand, or writes its result, at these
 /// places.
 bool takesAttentionView(mlir::Type element, const nn::StridedPlaces &places);
 
-/// Creates the function `name`, which computes an attention that
-/// takesRangedAttention(). It takes memrefs of the operands and the result and
-/// the bounds of work items, whose number is its attribute `cpu.items`; an item
-/// is some queries of the heads that share keys. `arch` is one of
+/// Creates the function `name`, which computes an attention of
+/// describeCodedAttention(). It takes memrefs of the operands and the result
+/// and the bounds of work items, whose number is its attribute `cpu.items`; an
+/// item is some queries of the heads that share keys. `arch` is one of
 /// frit/host_arch.h.
 ///
 /// The result of a query depends neither on the number of queries nor on the
 /// capacity of the state: sums are in the order of the keys.
-mlir::func::FuncOp createRangedAttention(const nn::AttentionInfo &info,
-                                         nn::FusionOp fusion,
+mlir::func::FuncOp createRangedAttention(nn::FusionOp fusion,
                                          llvm::StringRef name,
                                          llvm::StringRef arch,
                                          mlir::OpBuilder &builder);

@@ -56,17 +56,22 @@ Value VectorBuilder::mostOf(Value vector) {
   return LLVM::vector_reduce_fmaximum::create(b, b.getF32Type(), vector);
 }
 
-Value VectorBuilder::isWithin(Value start, Value first, Value last) {
-  Type i32 = b.getI32Type();
-  auto spread = [&](Value at) {
-    return broadcast(arith::IndexCastOp::create(b, i32, at));
-  };
+Value VectorBuilder::spread(Value at) {
+  return broadcast(arith::IndexCastOp::create(b, b.getI32Type(), at));
+}
+
+Value VectorBuilder::placesFrom(Value start) {
   SmallVector<int32_t> steps(lanes);
   std::iota(steps.begin(), steps.end(), 0);
-  Value places = arith::AddIOp::create(
+  return arith::AddIOp::create(
       b, spread(start),
       arith::ConstantOp::create(
-          b, DenseElementsAttr::get(vectorOf(i32), ArrayRef(steps))));
+          b,
+          DenseElementsAttr::get(vectorOf(b.getI32Type()), ArrayRef(steps))));
+}
+
+Value VectorBuilder::isWithin(Value start, Value first, Value last) {
+  Value places = placesFrom(start);
   return arith::AndIOp::create(
       b,
       arith::CmpIOp::create(b, arith::CmpIPredicate::sge, places,
@@ -95,6 +100,12 @@ static unsigned alignmentOf(Type element) {
 Value VectorBuilder::loadInteger(Value from, Type type, Value offset) {
   return LLVM::LoadOp::create(b, type, address(from, type, offset),
                               alignmentOf(type));
+}
+
+void VectorBuilder::storeInteger(Value value, Value to, Value offset) {
+  Type i32 = b.getI32Type();
+  LLVM::StoreOp::create(b, arith::IndexCastOp::create(b, i32, value),
+                        address(to, i32, offset), alignmentOf(i32));
 }
 
 Value VectorBuilder::loadFloat(Value from, Type element, Value offset) {

@@ -38,12 +38,18 @@ public:
   mlir::Value most(mlir::Value x, mlir::Value y);
   /// Returns the greatest lane, NaN if one is.
   mlir::Value mostOf(mlir::Value vector);
+  /// Puts an index that fits in 32 bits into all lanes, as i32.
+  mlir::Value spread(mlir::Value at);
+  /// Returns start + i in each lane i, as i32.
+  mlir::Value placesFrom(mlir::Value start);
   /// Returns for each lane i whether first <= start + i < last. Indices fit in
   /// 32 bits.
   mlir::Value isWithin(mlir::Value start, mlir::Value first, mlir::Value last);
 
   mlir::Value loadInteger(mlir::Value from, mlir::Type type,
                           mlir::Value offset);
+  /// Stores an index that fits in 32 bits as i32.
+  void storeInteger(mlir::Value value, mlir::Value to, mlir::Value offset);
   /// Loads a number of `element`, f32 or 16 bits, as f32.
   mlir::Value loadFloat(mlir::Value from, mlir::Type element,
                         mlir::Value offset);

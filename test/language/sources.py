@@ -131,6 +131,12 @@ def main(work):
     texts = [rng.integers(2, 61, count).tolist() for count in (23, 1, 64)]
     check_model(work, "t5", texts, [0])
     t5, model = check_model(work, "t5-gated", texts, [0])
+    # Attention by distance reads no more keys than there are, as does that to the source.
+    fused = subprocess.run(["fritc", work / "t5", "-march=x86-64-v3", f"--context={CONTEXT}",
+                            "-fshape=chunk=1", "--emit=fused", "-o", "-"], check=True,
+                           capture_output=True, text=True).stdout
+    layers, functions = encoders.CONFIGS["t5"]["num_decoder_layers"], 2
+    assert fused.count("#cpu.ranged_attention") == 2 * layers * functions
     sounds = [rng.normal(size=(10, 48)).astype(np.float32) for _ in range(2)]
     check_model(work, "whisper", sounds, [1, 7, 9])
     check_batch(work, model)

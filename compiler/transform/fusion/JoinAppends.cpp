@@ -13,6 +13,14 @@
 // launch, and the kernel of attention waits for it. Now the latter computes
 // what it would read.
 //
+// On a CPU, attention to caches of codes decodes the keys that it reads:
+//
+//   %k = nn.fusion(%codes, %scales) { nn.cast, nn.sub, nn.mul }
+//   %o = nn.fusion(%q, %k, %v) { nn.attention }
+// ==>
+//   %o = nn.fusion(%codes, %scales, %q, %v)
+//                { nn.cast, nn.sub, nn.mul, nn.attention }
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialects/nn/rewrites/JoinAppends.h"
@@ -144,6 +152,12 @@ private:
       if (attentions.empty())
         continue;
       SmallVector<FusionOp> inputs = inputsOf(fusion, *attentions.begin());
+      if (rewrite->joins) {
+        llvm::erase_if(inputs, std::not_fn(rewrite->joins));
+        if (!inputs.empty())
+          join(fusion, inputs);
+        continue;
+      }
       // Queries may have more to compute than rows of states.
       SmallVector<FusionOp> states =
           llvm::filter_to_vector(inputs, replacesRows);

@@ -15,6 +15,9 @@ struct JoinAppendsRewrite {
   /// of the states that are its keys and values, and what these and the queries
   /// are computed from.
   std::function<bool(FusionOp)> takes;
+  /// If not null, only fusions of which this is true are joined to an attention
+  /// that reads their results, whether they update states or not.
+  std::function<bool(FusionOp)> joins = nullptr;
 };
 
 } // namespace frit::nn

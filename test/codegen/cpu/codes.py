@@ -1,29 +1,16 @@
 """Products by codes of few bits on the CPU target, beside NumPy: codes.py WORK"""
 import itertools
 import json
-import struct
 import sys
 from pathlib import Path
 
 import numpy as np
-from programs import NEEDS, TYPES, run
+from programs import NEEDS, TYPES, run, write_safetensors
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "ops"))
 from codes import numbers_of, packed, random_codes  # noqa: E402
 
 work = Path(sys.argv[1])
-
-
-def write_safetensors(path, tensors):
-    types = {"float32": "F32", "float16": "F16", "bfloat16": "BF16", "uint8": "U8"}
-    header, place = {}, 0
-    for name, value in tensors.items():
-        header[name] = dict(dtype=types[str(value.dtype)], shape=value.shape,
-                            data_offsets=[place, place + value.nbytes])
-        place += value.nbytes
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text +
-                     b"".join(value.tobytes() for value in tensors.values()))
 
 
 def product(arch, name, shape, rows, element="f32", scale="f2", offsets=False):
