@@ -44,7 +44,8 @@ Fault Precompiled::read(std::string_view bytes) {
   if (bytes.size() < 4 || size % 4 || size > bytes.size() - 4)
     return Fault("the map of characters is truncated");
   units.resize(size / 4);
-  memcpy(units.data(), bytes.data() + 4, size);
+  if (size)
+    memcpy(units.data(), bytes.data() + 4, size);
   targets = bytes.substr(4 + size);
   // No entry may add a part of a character.
   if (findInvalid(targets) != targets.npos)
