@@ -21,12 +21,13 @@ static constexpr int64_t kMostSize = 1 << 26;
 static constexpr int64_t kMostLayers = 4096;
 
 /// Values of general.architecture that decoder::findFamily knows by that name.
-static constexpr StringLiteral kArchitectures[] = {"llama", "qwen2",  "qwen3",
-                                                   "gemma", "gemma2", "gemma3",
-                                                   "phi3",  "olmo2",  "gpt2"};
+static constexpr StringLiteral kArchitectures[] = {
+    "llama", "qwen2", "qwen3", "gemma",   "gemma2", "gemma3",
+    "phi3",  "olmo2", "gpt2",  "granite", "smollm3"};
 
 bool gguf::hasPairedRows(const DecoderConfig &config) {
-  return config.family == "llama";
+  return config.family == "llama" || config.family == "granite" ||
+         config.family == "smollm3";
 }
 
 namespace {
@@ -99,7 +100,19 @@ private:
     return 1;
   }
 
+  /// Returns text of the file for messages.
+  static std::string escaped(std::string_view text) {
+    std::string result;
+    llvm::raw_string_ostream stream(result);
+    llvm::printEscapedString({text.data(), text.size()}, stream);
+    return result;
+  }
+
   bool readFamily() {
+    if (auto type = file.text("general.type"); type && *type != "model") {
+      fail("is no model: the key 'general.type' is '" + escaped(*type) + "'");
+      return false;
+    }
     auto name = file.text("general.architecture");
     if (!name) {
       fail("lacks the key 'general.architecture'");
@@ -107,10 +120,7 @@ private:
     }
     arch = StringRef(name->data(), name->size());
     if (!llvm::is_contained(kArchitectures, arch)) {
-      std::string escaped;
-      llvm::raw_string_ostream stream(escaped);
-      llvm::printEscapedString(arch, stream);
-      fail("the architecture '" + Twine(escaped) + "' is not supported; " +
+      fail("the architecture '" + escaped(*name) + "' is not supported; " +
            llvm::join(ArrayRef(kArchitectures), ", ") + " are");
       return false;
     }
@@ -156,6 +166,14 @@ private:
         embedding->dims[1] > uint64_t(kMostSize) || !embedding->dims[1])
       return fail("lacks the tensor 'token_embd.weight' of two dimensions");
     config.vocabulary = int64_t(embedding->dims[1]);
+    // Rows may be more than tokens: they were padded.
+    uint64_t tokens = file.count(keyOf("vocab_size")).value_or(0);
+    if (auto *texts = file.texts("tokenizer.ggml.tokens"))
+      tokens = std::max<uint64_t>(tokens, texts->size());
+    if (tokens > embedding->dims[1])
+      fail("the vocabulary has " + Twine(tokens) +
+           " tokens, but the tensor 'token_embd.weight' only " +
+           Twine(embedding->dims[1]) + " rows");
     // Tables are made of the head's size before the other tensors are read.
     int64_t rows = config.heads * config.headSize;
     if (config.joinsQueries)
@@ -173,9 +191,10 @@ private:
                                                      : "bf16";
     config.tiesHead = !tensor("output.weight");
     bool hasBias = tensor("blk.0.attn_q.bias");
-    if (arch == "llama" || arch == "qwen2")
+    bool isLlama = gguf::hasPairedRows(config);
+    if (isLlama || arch == "qwen2")
       config.queryBias = hasBias;
-    if (arch == "llama") {
+    if (isLlama) {
       config.outputBias = tensor("blk.0.attn_output.bias");
       config.feedForwardBias = tensor("blk.0.ffn_up.bias");
     }
@@ -199,6 +218,11 @@ private:
       config.attentionScale = *scale;
     if (isGemma)
       config.embeddingScale = std::sqrt(double(config.width));
+    if (arch == "granite") {
+      config.embeddingScale = above("embedding_scale", 1);
+      config.residualScale = above("residual_scale", 1);
+      config.logitScale = 1 / above("logit_scale", 1);
+    }
     if (arch == "gemma2") {
       config.scoreCap = above("attn_logit_softcapping", config.scoreCap);
       config.logitCap = above("final_logit_softcapping", config.logitCap);
@@ -302,6 +326,10 @@ private:
     config.rotaries.push_back(rotary);
     readScaling(rotary);
     config.rotaries[0] = rotary;
+    // No key says so; llama.cpp has the number, too.
+    if (arch == "smollm3")
+      for (size_t i = 3; i < config.layers.size(); i += 4)
+        config.layers[i].rotary = -1;
     if (!isGemma3)
       return;
     RotaryConfig local;

@@ -9,7 +9,10 @@ import gguf_file
 
 ARCHITECTURES = {"llama": "llama", "mistral": "llama", "qwen2": "qwen2", "qwen3": "qwen3",
                  "gemma": "gemma", "gemma2": "gemma2", "gemma3_text": "gemma3",
-                 "phi3": "phi3", "olmo2": "olmo2", "gpt2": "gpt2"}
+                 "phi3": "phi3", "olmo2": "olmo2", "gpt2": "gpt2", "granite": "granite",
+                 "smollm3": "smollm3"}
+#: Architectures whose halves of heads become pairs.
+PAIRED = ("llama", "granite", "smollm3")
 NAMES = {"embed_tokens": "token_embd", "norm": "output_norm", "lm_head": "output",
          "wte": "token_embd", "wpe": "position_embd", "ln_f": "output_norm"}
 LAYER = {"input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q",
@@ -64,6 +67,11 @@ def keys(config: dict, architecture: str, size: int) -> dict:
     if architecture == "gemma2":
         result |= {"attn_logit_softcapping": get("attn_logit_softcapping"),
                    "final_logit_softcapping": get("final_logit_softcapping")}
+    if architecture == "granite":
+        result |= {"attention.scale": get("attention_multiplier"),
+                   "embedding_scale": get("embedding_multiplier"),
+                   "residual_scale": get("residual_multiplier"),
+                   "logit_scale": get("logits_scaling")}
     if rope.get("rope_type") in ("linear", "yarn"):
         result |= {"rope.scaling.type": rope["rope_type"],
                    "rope.scaling.factor": rope["factor"]}
@@ -112,7 +120,7 @@ def convert(config: dict, tensors: dict[str, np.ndarray], changes: dict | None =
         if architecture.startswith("gemma") and "norm" in name:
             value = value + np.float32(1)
         part = new.split(".")[2] if new.startswith("blk.") else ""
-        if architecture == "llama" and part in pairs:
+        if architecture in PAIRED and part in pairs:
             value = pair_rows(value, pairs[part])
         if data is None:
             dims = value.shape[::-1]

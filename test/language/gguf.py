@@ -77,6 +77,8 @@ def family(name):
         return config | dict(scale_attn_by_inverse_layer_idx=False)
     if name == "gemma2":
         return config | dict(query_pre_attn_scalar=16)
+    if name == "smollm3":  # each fourth layer has no positions
+        return config | dict(num_hidden_layers=4, no_rope_layers=[1, 1, 1, 0])
     if name == "gemma3":  # each sixth layer sees all
         return config | dict(
             query_pre_attn_scalar=16, num_hidden_layers=6,

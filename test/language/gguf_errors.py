@@ -74,7 +74,13 @@ fails("arrays", b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + gguf_file.text("a") +
 fails("no-architecture", gguf_file.make({"a": 1}), "lacks the key 'general.architecture'")
 fails("architecture", gguf_file.make({"general.architecture": "mamba"}),
       "the architecture 'mamba' is not supported; llama, qwen2, ")
-
+for kind in ("adapter", "mmproj"):
+    fails(kind, convert.convert(CONFIG, TENSORS, values={"general.type": kind}),
+          f"{kind}.gguf: is no model: the key 'general.type' is '{kind}'")
+fails("tokens", convert.convert(CONFIG, TENSORS, values={
+    "general.type": "model", "tokenizer.ggml.tokens": [str(i) for i in range(70)]}),
+    "the vocabulary has 70 tokens, but the tensor 'token_embd.weight' only 61 rows")
+keys("vocabulary", "the vocabulary has 62 tokens, but", vocab_size=62)
 keys("missing-key", "lacks the key 'llama.block_count'", block_count=None)
 keys("text-key", "the key 'llama.context_length' is no number from 1 to", context_length="many")
 keys("zero", "the key 'llama.attention.head_count' is no number from 1 to",
