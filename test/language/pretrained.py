@@ -55,6 +55,11 @@ def check_texts(folder, expected):
     assert list(stream(tokenizer, [0], iter([0, 58, 1, 58]))) == ["A", "\ufffdB", "\ufffd"]
     check_stops(model, prompt, tokenizer.decode(expected))
     check_words()
+    other = Tokenizer(models.BPE(vocab={"A": 0, "Z": 61}, merges=[]))
+    model.tokenizer = other
+    assert "".join(model.generate("A", 0)) == ""
+    fails("the tokenizer gives token 61, and the model knows 61: it is the tokenizer of another "
+          "model", lambda: model.generate("AZ", 1))
     (folder / "tokenizer.json").write_text("{")
     fails("tokenizer.json: ", lambda: frit.from_pretrained(folder, **OPTIONS))
     print("ok texts")

@@ -74,6 +74,10 @@ class LanguageModel:
             raise ArgumentError("log probabilities are those of tokens: they follow a prompt of "
                                 "tokens, not a text")
         ids = self.tokenizer.encode(prompt).ids
+        known = self.module.info.outputs[0].dims[-1]
+        if max(ids, default=0) >= known:
+            raise ArgumentError(f"the tokenizer gives token {max(ids)}, and the model knows "
+                                f"{known}: it is the tokenizer of another model")
         return stream(self.tokenizer, ids,
                       self.module.generate(ids, max_new_tokens, ends, **options), texts)
 
