@@ -25,6 +25,18 @@ static constexpr StringLiteral kArchitectures[] = {
     "llama", "qwen2", "qwen3", "gemma",   "gemma2", "gemma3",
     "phi3",  "olmo2", "gpt2",  "granite", "smollm3"};
 
+/// What models of other architectures have, by the keys that say so.
+static constexpr std::pair<StringLiteral, StringLiteral> kMissing[] = {
+    {"expert_count", "experts"},
+    {"ssm.state_size", "state spaces"},
+    {"wkv.head_size", "recurrences of RWKV"},
+    {"shortconv.l_cache", "short convolutions"},
+    {"attention.kv_lora_rank", "latent attention"},
+    {"attention.max_alibi_bias", "scores by distance (ALiBi)"},
+    {"attention.relative_buckets_count", "an encoder"},
+    {"use_parallel_residual", "attention beside the feed-forward part"},
+    {"vision.block_count", "an encoder of images"}};
+
 bool gguf::hasPairedRows(const DecoderConfig &config) {
   return config.family == "llama" || config.family == "granite" ||
          config.family == "smollm3";
@@ -108,6 +120,18 @@ private:
     return result;
   }
 
+  /// Returns what a model of another architecture has that is not supported.
+  std::string missing() const {
+    SmallVector<StringRef> found;
+    for (auto [name, part] : kMissing)
+      if (file.number(keyOf(name)).value_or(0) > 0 ||
+          file.flag(keyOf(name)).value_or(false))
+        found.push_back(part);
+    if (!file.flag(keyOf("attention.causal")).value_or(true))
+      found.push_back("attention in both directions");
+    return found.empty() ? "" : ", nor are " + llvm::join(found, ", ");
+  }
+
   bool readFamily() {
     if (auto type = file.text("general.type"); type && *type != "model") {
       fail("is no model: the key 'general.type' is '" + escaped(*type) + "'");
@@ -120,8 +144,9 @@ private:
     }
     arch = StringRef(name->data(), name->size());
     if (!llvm::is_contained(kArchitectures, arch)) {
-      fail("the architecture '" + escaped(*name) + "' is not supported; " +
-           llvm::join(ArrayRef(kArchitectures), ", ") + " are");
+      fail("the architecture '" + escaped(*name) + "' is not supported" +
+           missing() + "; " + llvm::join(ArrayRef(kArchitectures), ", ") +
+           " are");
       return false;
     }
     config = findFamily(arch)->switches;

@@ -74,6 +74,19 @@ fails("arrays", b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + gguf_file.text("a") +
 fails("no-architecture", gguf_file.make({"a": 1}), "lacks the key 'general.architecture'")
 fails("architecture", gguf_file.make({"general.architecture": "mamba"}),
       "the architecture 'mamba' is not supported; llama, qwen2, ")
+for name, part, key in (
+        ("qwen3moe", "experts", {"expert_count": 4}),
+        ("mamba", "state spaces", {"ssm.state_size": 16}),
+        ("rwkv7", "recurrences of RWKV", {"wkv.head_size": 64}),
+        ("deepseek2", "experts, latent attention",
+         {"expert_count": 2, "attention.kv_lora_rank": 16}),
+        ("mpt", "scores by distance (ALiBi)", {"attention.max_alibi_bias": 8.0}),
+        ("gptneox", "attention beside the feed-forward part", {"use_parallel_residual": True}),
+        ("bert", "attention in both directions", {"attention.causal": False}),
+        ("t5", "an encoder", {"attention.relative_buckets_count": 32})):
+    fails(f"is-{name}", gguf_file.make({"general.architecture": name} | {
+        f"{name}.{end}": value for end, value in key.items()}),
+        f"the architecture '{name}' is not supported, nor are {part}; llama, qwen2, ")
 for kind in ("adapter", "mmproj"):
     fails(kind, convert.convert(CONFIG, TENSORS, values={"general.type": kind}),
           f"{kind}.gguf: is no model: the key 'general.type' is '{kind}'")
