@@ -149,7 +149,8 @@ class Session:
           repetition_penalty: divides positive logits of tokens in the sequence, and
             multiplies negative ones.
           seed: equal seeds give equal tokens.
-          bias: f32 of the vocabulary, added to the logits first; -inf forbids a token.
+          bias: f32 of the vocabulary, added to the logits first; -inf forbids a token. While
+            `generate` runs, an array of float32 may be changed after each token, as grammars do.
           logprobs: also returns the tokens' log probabilities, float32 of batch × count: by the
             logits without bias, penalty and temperature.
         """
@@ -318,7 +319,9 @@ def generate(module: Module, tokens: Sequence[int] | np.ndarray, max_new_tokens:
                                 "frit.Session extends them")
         ends = _read_stop(stop)
         given = _tokens(tokens)
-        read_sampling(sampling, session.vocabulary)  # refuses before anything runs
+        chosen = read_sampling(sampling, session.vocabulary)  # refuses before anything runs
+        if chosen.bias_array is not None:
+            sampling["bias"] = chosen.bias_array  # converted once
         if adapter is not None:
             session.load_adapter(adapter)
         if source is not None:
