@@ -102,6 +102,18 @@ bool JsonReader::readNode(const Json &node, size_t index) {
   Operation *op = createInferred(loc, *name, operands, *attributes);
   if (!op)
     return false;
+  auto hasElements = [&](Value x) {
+    return nn::tensorType(x).getNumElements() != 0 ||
+           fail(loc, "tensors without elements, " +
+                         nn::shapeText(nn::shapeOf(x)) + ", are not supported");
+  };
+  // A concat leaves such parts out.
+  if ((!isa<nn::ConcatOp>(op) &&
+       !llvm::all_of(op->getOperands(), hasElements)) ||
+      !llvm::all_of(op->getResults(), hasElements)) {
+    op->destroy();
+    return false;
+  }
   if (op->getNumResults() != outputs->size()) {
     fail(loc, "has " + Twine(op->getNumResults()) + " outputs, not " +
                   Twine(outputs->size()));

@@ -82,13 +82,15 @@ Value Node::build(OperationName name, ValueRange operands,
   return builder().insert(op)->getResult(0);
 }
 
-/// Returns a constant result for an operator on an empty tensor, so that no
-/// empty tensor remains; null if it also reads others.
+/// Returns the result of an operator on an empty tensor, a constant or another
+/// operand, so that no empty tensor remains; null if others decide it.
 Value Node::valueOfNothing(Operation *op) {
   auto type = nn::tensorType(op->getResult(0));
   Type element = type.getElementType();
   if (type.getNumElements() == 0)
     return constant(DenseElementsAttr::get(type, ArrayRef<Attribute>()));
+  if (auto scatter = dyn_cast<nn::ScatterElementsOp>(op))
+    return scatter.getX();
   double number = 0;
   if (auto reduce = dyn_cast<nn::ReduceOp>(op)) {
     auto first =
