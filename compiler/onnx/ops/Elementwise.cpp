@@ -105,17 +105,22 @@ static Results thresholdedRelu(Node &node) {
   return {node.create<nn::WhereOp>({kept, x, node.scalar(x, 0)})};
 }
 
+/// Returns integers as floats, which are compared with numbers that no integer
+/// of their type is.
+static Expr asFloats(Expr x) {
+  if (!x || x.isFloat())
+    return x;
+  OpBuilder &b = x.node->builder();
+  bool isShort = x.element().getIntOrFloatBitWidth() <= 16;
+  return x.to(isShort ? Type(b.getF32Type()) : b.getF64Type());
+}
+
 /// Builds x + bias below -lambd, x - bias above lambd, 0 between.
 static Results shrink(Node &node) {
-  Value x = node.input(0);
+  Expr x = input(node, 0), wide = asFloats(x);
   double bias = node.real("bias", 0), lambd = node.real("lambd", 0.5);
-  Value zero = node.scalar(x, 0), shift = node.scalar(x, bias);
-  Value below = isBelow(node, x, node.scalar(x, -lambd));
-  Value above = isBelow(node, node.scalar(x, lambd), x);
-  Value high = node.create<nn::WhereOp>(
-      {above, node.create<nn::SubOp>({x, shift}), zero});
-  return {node.create<nn::WhereOp>(
-      {below, node.create<nn::AddOp>({x, shift}), high})};
+  Expr high = (wide > lambd).select(wide - bias, wide.number(0));
+  return {(wide < -lambd).select(wide + bias, high).to(x.element())};
 }
 
 static Results isInf(Node &node) {
@@ -249,7 +254,7 @@ static Results dropout(Node &node) {
 static Results binarizer(Node &node) {
   Expr x = input(node, 0);
   double threshold = node.real("threshold", 0);
-  return {(x > threshold).to(x.element())};
+  return {(asFloats(x) > threshold).to(x.element())};
 }
 
 ArrayRef<Hook> frit::importer::elementwiseHooks() {

@@ -23,6 +23,14 @@ def unary(g: Graph, op):
     return g.add(op, [g.tensor(dtype)], False)
 
 
+@operator()
+def shrink(g: Graph):
+    """By numbers that are no integers; results are of the type."""
+    x = g.tensor(g.one_of(I32, *INTEGERS), exact=True)
+    return g.add("Shrink", [x], False, bias=g.one_of(0.0, 0.5, 1.0),
+                 lambd=g.one_of(1.0, 1.5, 2.0))
+
+
 @operator(weight=2)
 def divide(g: Graph):
     dtype = g.integer_type()
