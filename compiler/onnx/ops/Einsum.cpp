@@ -143,12 +143,11 @@ static Labelled multiply(Labelled a, Labelled b,
 }
 
 /// Returns the labels of the result without an arrow: the ellipsis, then all
-/// letters that occur once, in alphabetical order.
-static SmallVector<int> impliedLabels(ArrayRef<Labelled> terms) {
+/// letters that occur once in the terms, in alphabetical order.
+static SmallVector<int> impliedLabels(ArrayRef<int> written) {
   llvm::SmallDenseMap<int, int> counts;
-  for (const Labelled &term : terms)
-    for (int label : term.labels)
-      ++counts[label];
+  for (int label : written)
+    ++counts[label];
   SmallVector<int> open, letters;
   for (auto [label, count] : counts)
     if (label < 'A')
@@ -178,6 +177,7 @@ static Results einsum(Node &node) {
   if (terms.size() != node.inputs().size())
     return doesNotFit();
   SmallVector<Labelled> operands;
+  SmallVector<int> written;
   llvm::SmallDenseMap<int, int64_t> known;
   int open = 0;
   for (auto [i, term] : llvm::enumerate(terms)) {
@@ -190,17 +190,20 @@ static Results einsum(Node &node) {
     for (auto [dim, label] : llvm::enumerate(*labels)) {
       int64_t size = x.size(dim),
               &all = known.try_emplace(label, 1).first->second;
-      if (size != all && size != 1 && all != 1)
+      // Sizes of 1 are broadcast, but not to a diagonal.
+      int64_t first = llvm::find(*labels, label) - labels->begin();
+      if (x.size(first) != size || (size != all && size != 1 && all != 1))
         return doesNotFit();
       all = std::max(all, size);
       if (label < 'A')
         open = std::max(open, label);
     }
+    llvm::append_range(written, *labels);
     operands.push_back(takeDiagonals({x, *labels}));
   }
   SmallVector<int> wanted;
   if (arrow == std::string::npos) {
-    wanted = impliedLabels(operands);
+    wanted = impliedLabels(written);
   } else {
     StringRef term = StringRef(equation).drop_front(arrow + 2);
     int64_t rank = term.contains("...")
@@ -212,7 +215,7 @@ static Results einsum(Node &node) {
     wanted = *labels;
   }
   for (int label : wanted)
-    if (!known.contains(label))
+    if (!known.contains(label) || llvm::count(wanted, label) > 1)
       return doesNotFit();
 
   Labelled result = operands[0];

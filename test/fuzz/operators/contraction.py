@@ -156,7 +156,8 @@ def deform_conv(g: Graph):
 
 @operator(*["ij,jk->ik", "ij,kj->ik", "bij,bjk->bik", "bij,bkj->bki", "ij->ji",
             "ij->i", "ij->", "i,j->ij", "ii->i", "bij,bij->bi", "ij,j->i",
-            "bhid,bhjd->bhij", "...ij,...jk->...ik", "ij,jk,kl->il"])
+            "bhid,bhjd->bhij", "...ij,...jk->...ik", "ij,jk,kl->il", "ii",
+            "bjj", "ji,kj"])
 def einsum(g: Graph, equation):
     sizes = {}
     operands = []
