@@ -15,9 +15,10 @@ using namespace mlir;
 using namespace frit;
 
 std::vector<std::string> frit::warningNames() {
-  return {"buffer", "context",  "folded",  "frozen",   "gradient",  "labels",
-          "opset",  "optional", "pattern", "random",   "resize",    "shape",
-          "shared", "target",   "tied",    "training", "tune-miss", "type"};
+  return {"buffer", "context",  "folded",    "frozen",  "gradient",
+          "labels", "opset",    "optional",  "pattern", "random",
+          "resize", "shape",    "shared",    "sparse",  "target",
+          "tied",   "training", "tune-miss", "type"};
 }
 
 /// Returns the name at the end of a warning, or "".

@@ -157,8 +157,22 @@ static StringRef findHalves(ModuleOp model) {
   return found;
 }
 
+/// Returns whether a module has weights of which products read 2 of 4.
+static bool hasSparseWeights(ModuleOp model) {
+  return model
+      .walk([](Operation *op) {
+        auto function = dyn_cast<func::FuncOp>(op);
+        bool found = op->hasAttr(kSparse);
+        for (unsigned i = 0; function && i < function.getNumArguments(); ++i)
+          found |= bool(function.getArgAttr(i, kSparse));
+        return found ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 LogicalResult Pipeline::simplify() {
   TimingScope scope = timing.nest("model passes");
+  bool isSparse = options.sparsity == Sparsity::asTheyAre;
   for (EntryPoint &entry : entries) {
     PipelinePasses passes(context, hooks), narrowing(context, hooks);
     // Recurrent layers become a list of steps.
@@ -192,6 +206,7 @@ LogicalResult Pipeline::simplify() {
     for (OwningOpRef<ModuleOp> &variant : entry.model.modules)
       if (failed(passes.run(*variant)))
         return failure();
+    isSparse |= hasSparseWeights(*entry.model.modules.front());
     // Weights get codes by what the data make of their products' inputs.
     if (options.searchWeights && &entry == &entries.front()) {
       auto &modules = entry.model.modules;
@@ -216,6 +231,13 @@ LogicalResult Pipeline::simplify() {
     if (failed(describeStrings(entry.model.modules, entry.model.shapes)))
       return failure();
   }
+  if (!isSparse)
+    emitWarning(entries.front()
+                    .model.modules.front()
+                    ->lookupSymbol<func::FuncOp>("main")
+                    .getLoc())
+        << "-fsparse leaves all weights dense; -Rpass-missed=sparse says why "
+           "[-Wsparse]";
   tellMemory();
   return success();
 }

@@ -4,6 +4,8 @@
 
 #include "compiler/driver/Status.h"
 
+#include <algorithm>
+
 using namespace frit;
 
 static llvm::Error errorOf(const tools::Fault &fault) {
@@ -42,7 +44,32 @@ llvm::Error RunSamples::open(llvm::StringRef artifact, unsigned ownInputs) {
                                      outputs.back().name +
                                      "' is larger than any memory");
   }
-  return errorOf(samples.fit(std::move(inputs)));
+  if (llvm::Error error = errorOf(samples.fit(std::move(inputs))))
+    return error;
+  return checkFloats(module.inputCount() - ownInputs);
+}
+
+/// Fails if the data have floats, all of which are 0.
+llvm::Error RunSamples::checkFloats(uint32_t inputCount) const {
+  std::string zero;
+  for (uint32_t i = 0; i < inputCount; ++i) {
+    tools::Tensor input = tools::emptyTensor(module.input(i));
+    if (input.isInteger() || input.isString())
+      continue;
+    uint64_t size = tools::byteSize(input.dtype, input.dims).value_or(0);
+    for (size_t call = 0; call < samples.count(); ++call) {
+      auto *bytes = static_cast<const uint8_t *>(samples.call(call)[i].data);
+      if (std::any_of(bytes, bytes + size,
+                      [](uint8_t byte) { return byte != 0; }))
+        return llvm::Error::success();
+    }
+    zero = input.name;
+  }
+  if (zero.empty())
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "--calibrate: every number of '" + zero +
+      "' is 0; scales need data such as the model will get");
 }
 
 llvm::Error RunSamples::run(

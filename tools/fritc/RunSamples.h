@@ -21,6 +21,8 @@ public:
       override;
 
 private:
+  llvm::Error checkFloats(uint32_t inputCount) const;
+
   tools::Samples samples;
   Module module;
   Context context; ///< of `module`, which it needs

@@ -41,6 +41,7 @@ private:
                 unsigned ownInputs);
   Error observe();
   Error findRanges();
+  void chooseScales();
   void smooth();
   Error measure();
   Expected<double> errorOf(ArrayRef<float> switches);
@@ -153,6 +154,28 @@ void Quantizer::smooth() {
   }
 }
 
+/// Chooses the scales of inputs by their ranges. A product that reads nothing
+/// but 0 stays wide.
+void Quantizer::chooseScales() {
+  std::vector<StringRef> zeros;
+  for (auto [row, place] : llvm::zip_equal(table.rows, observed)) {
+    const TensorRange &range = ranges[place.input];
+    row.isWide = range.isZero();
+    if (row.isWide)
+      zeros.push_back(row.node);
+    if (options.hasFloats())
+      range.chooseFloats(options.calibrator, row);
+    else
+      range.choose(options.calibrator, row);
+  }
+  if (!zeros.empty())
+    tell("with the data of --calibrate, '" + zeros.front() + "'" +
+         (zeros.size() > 1 ? " and " + Twine(zeros.size() - 1) + " others read"
+                           : Twine(" reads")) +
+         " nothing but 0, so that no scale is known and " +
+         (zeros.size() > 1 ? "they stay" : "it stays") + " wide");
+}
+
 /// Returns the relative error of the results of the measured calls: that of the
 /// worst output. NaN counts as infinite.
 Expected<double> Quantizer::errorOf(ArrayRef<float> switches) {
@@ -249,10 +272,12 @@ Error Quantizer::measure() {
     return all.takeError();
   if (options.maxError && *all > *options.maxError)
     return keepWorst(worst, *all);
-  tell(llvm::formatv("{0} products are quantized with an error of {1:E2}; the "
-                     "worst is '{2}', alone {3:E2}",
-                     products.size(), *all, products[worst[0]].node,
-                     *table.rows[worst[0]].error)
+  tell(llvm::formatv(
+           "{0} products are quantized with an error of {1:E2}; the "
+           "worst is '{2}', alone {3:E2}",
+           llvm::count_if(table.rows,
+                          [](const ProductScales &row) { return !row.isWide; }),
+           *all, products[worst[0]].node, *table.rows[worst[0]].error)
            .str());
   return Error::success();
 }
@@ -271,11 +296,7 @@ Expected<ScaleTable> Quantizer::run() {
     return error;
   if (Error error = observe())
     return error;
-  for (auto [row, place] : llvm::zip_equal(table.rows, observed))
-    if (options.hasFloats())
-      ranges[place.input].chooseFloats(options.calibrator, row);
-    else
-      ranges[place.input].choose(options.calibrator, row);
+  chooseScales();
   if (Error error = measure())
     return error;
   return std::move(table);

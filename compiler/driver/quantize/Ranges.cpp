@@ -16,6 +16,8 @@ static constexpr double kPercentile = 0.9999;
 /// A range gets unsigned codes and a zero point if one side is this many times
 /// as long as the other: that is worth a bit.
 static constexpr float kOneSided = 3;
+/// The least scale.
+static constexpr float kLeastScale = 0x1p-100f;
 
 void TensorRange::addRange(ArrayRef<float> numbers, int64_t columns) {
   if (columns)
@@ -33,6 +35,10 @@ void TensorRange::addRange(ArrayRef<float> numbers, int64_t columns) {
       most = std::max(most, std::abs(number));
     }
   }
+}
+
+bool TensorRange::isZero() const {
+  return !(std::max(-low, high) >= kLeastScale * 256);
 }
 
 void TensorRange::smooth(std::vector<float> by) {
@@ -122,7 +128,7 @@ void TensorRange::chooseFloats(Calibrator calibrator,
   row.code = InputCode::e4m3;
   row.zero = 0;
   row.scale = threshold(calibrator, /*levels=*/128) / kMostE4m3;
-  if (!(row.scale >= 0x1p-100f))
+  if (!(row.scale >= kLeastScale))
     row.scale = 1; // of zeros
 }
 
@@ -133,7 +139,7 @@ void TensorRange::choose(Calibrator calibrator, ProductScales &row) const {
   row.code = isOneSided ? InputCode::u8 : InputCode::s8;
   row.zero = 0;
   row.scale = isOneSided ? (most - least) / 255 : std::max(-least, most) / 127;
-  if (!(row.scale >= 0x1p-100f))
+  if (!(row.scale >= kLeastScale))
     row.scale = 1; // of zeros
   else if (isOneSided)
     row.zero = std::clamp<int64_t>(std::lround(-least / row.scale), 0, 255);

@@ -30,6 +30,8 @@ public:
 
   /// Returns whether a number was not finite.
   bool isInfinite() const { return !isFinite; }
+  /// Returns whether all numbers were 0, or so small that they have no scale.
+  bool isZero() const;
   /// Returns the largest magnitude of each column.
   llvm::ArrayRef<float> columns() const { return columnMost; }
 

@@ -91,6 +91,9 @@ Error ScalesReader::readScale(StringRef word, float &scale) const {
   if (!(scale > 0) || !std::isfinite(scale))
     return wrong("the scale '" + word +
                  "' is not positive, or not a finite number of f32");
+  if (!std::isfinite(1 / scale))
+    return wrong("the scale '" + word + "' is so small that 1 / " + word +
+                 " is no number of f32");
   return Error::success();
 }
 
@@ -174,6 +177,10 @@ llvm::Expected<ScaleTable> ScalesReader::read() {
     if (Error error = readLine(text))
       return error;
   }
+  if (table.rows.empty())
+    return llvm::createStringError(
+        table.path + ": the table names no node, so that nothing would be "
+                     "quantized; --calibrate=DATA --scales=FILE writes one");
   for (const ProductScales &row : table.rows)
     if (!given.count(row.node)) {
       line = row.line;
