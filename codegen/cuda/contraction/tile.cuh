@@ -95,35 +95,6 @@ struct GeluTanh {
     slope = fma(fma(-y, gate, y), fma(t, 0.21406445f, 1.5957691f), gate);
     return y;
   }
-  /// Computes two f16 results in a word, like geluToHalves with its own q: for
-  /// normally distributed x the relative error is 3.2e-4 by an exact tanh.
-  __device__ static uint32_t halves(float x, float y) {
-#if defined(FRIT_EMULATE) || __CUDA_ARCH__ < 800
-    return packPair<f16>(GeluTanh()(x), GeluTanh()(y));
-#else
-    uint32_t both;
-    asm("{\n"
-        ".reg .b32 x, h, t, q, c0, c1, most, least;\n"
-        "mov.b32 most, 0x4d004d00;\n"
-        "mov.b32 least, 0xca00ca00;\n"
-        "mov.b32 c1, 0x28912891;\n" // 3.568e-2
-        "mov.b32 c0, 0x3a623a62;\n" // 0.7979
-        "cvt.rn.f16x2.f32 x, %2, %1;\n"
-        "max.NaN.f16x2 x, x, least;\n"
-        "mul.rn.f16x2 t, x, x;\n"
-        "min.f16x2 t, t, most;\n"
-        "fma.rn.f16x2 q, t, c1, c0;\n"
-        "mul.rn.f16x2 q, x, q;\n"
-        "tanh.approx.f16x2 q, q;\n"
-        "mov.b32 h, 0x38003800;\n"
-        "mul.rn.f16x2 h, x, h;\n"
-        "fma.rn.f16x2 %0, h, q, h;\n"
-        "}"
-        : "=r"(both)
-        : "f"(x), "f"(y));
-    return both;
-#endif
-  }
 };
 struct Silu {
   __device__ float operator()(float x) const {
