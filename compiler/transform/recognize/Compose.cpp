@@ -262,6 +262,7 @@ public:
     populateRecognition(set);
     populatePatches(set);
     populateHalfRange(set);
+    populateLogSoftmax(set);
     populateRotary(set);
     populateAttention(set);
     populateProjections(set);

@@ -21,6 +21,9 @@ void populatePatches(mlir::RewritePatternSet &patterns);
 /// is infinite.
 void populateHalfRange(mlir::RewritePatternSet &patterns);
 
+/// Adds the pattern that recognises the logarithm of a softmax.
+void populateLogSoftmax(mlir::RewritePatternSet &patterns);
+
 } // namespace frit
 
 #endif // FRIT_COMPILER_TRANSFORM_RECOGNIZE_COMPOSEPATTERNS_H

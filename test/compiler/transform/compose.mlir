@@ -406,3 +406,14 @@ func.func @few_tokens(%x: tensor<32x8xf32>, %picks: tensor<32x1x1xi64>, %weights
   %3 = nn.reduce %2 {axes = array<i64: 0>, kind = #nn<combiner sum>} : (tensor<64x32x4xf32>) -> tensor<1x32x4xf32>
   return %3 : tensor<1x32x4xf32>
 }
+
+// CHECK-LABEL: func.func @log_of_softmax
+// CHECK:         %[[L:.*]] = nn.log_softmax %{{.*}} {axis = 0 : si64}
+// CHECK:         %[[T:.*]] = nn.transpose %[[L]] {perm = array<i64: 1, 0>}
+// CHECK:         return %[[T]]
+func.func @log_of_softmax(%x: tensor<4x8xf32>) -> tensor<8x4xf32> {
+  %0 = nn.softmax %x {axis = 0 : si64} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = nn.transpose %0 {perm = array<i64: 1, 0>} : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %2 = nn.log %1 : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %2 : tensor<8x4xf32>
+}
