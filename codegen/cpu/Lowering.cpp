@@ -2,6 +2,7 @@
 
 #include "codegen/cpu/CpuKernels.h"
 #include "codegen/cpu/ErrorFunction.h"
+#include "codegen/cpu/Logarithms.h"
 #include "codegen/cpu/Passes.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
@@ -140,7 +141,8 @@ struct SplitFma : OpRewritePattern<math::FmaOp> {
 };
 
 /// Computes exp, log, tanh and erf of f32 by polynomials, which vectorize; libm
-/// calls do not. Each is a function that LLVM inlines, so that only one of them
+/// calls do not. log1p is computed by log, since upstream's log(1 + x) is 0 for
+/// small x. Each is a function that LLVM inlines, so that only one of them
 /// is expanded and converted; one for vectors of each size. Only the
 /// polynomials have fused multiply-adds: a processor without them would call a
 /// function for each.
@@ -174,8 +176,10 @@ struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
     llvm::SmallMapVector<std::pair<OperationName, Type>, func::FuncOp, 4>
         functions;
     getOperation().walk([&](Operation *op) {
-      if (!isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp>(op) ||
-          !getElementTypeOrSelf(op->getResult(0)).isF32())
+      bool isPolynomial =
+          isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp>(op) &&
+          getElementTypeOrSelf(op->getResult(0)).isF32();
+      if (!isPolynomial && !isa<math::Log1pOp>(op))
         return;
       func::FuncOp &function =
           functions[{op->getName(), op->getResult(0).getType()}];
@@ -196,6 +200,8 @@ struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
     std::string name = ("frit_" + op->getName().stripDialect()).str();
     if (auto type = dyn_cast<VectorType>(op->getResult(0).getType()))
       name += "_" + std::to_string(type.getNumElements());
+    if (getElementTypeOrSelf(op->getResult(0)).isF64())
+      name += "_f64";
     auto function = func::FuncOp::create(
         b, op->getLoc(), name,
         b.getFunctionType(op->getOperandTypes(), op->getResultTypes()));
@@ -209,8 +215,11 @@ struct ApproximateMath : PassWrapper<ApproximateMath, OperationPass<ModuleOp>> {
     IRMapping operands;
     operands.map(op->getOperand(0), body->getArgument(0));
     ImplicitLocOpBuilder inside(op->getLoc(), b);
-    Value result = isa<math::ErfOp>(op)
-                       ? frit::cpu::buildErf(inside, body->getArgument(0))
+    Value x = body->getArgument(0);
+    Value result = isa<math::ErfOp>(op)   ? frit::cpu::buildErf(inside, x)
+                   : isa<math::LogOp>(op) ? frit::cpu::buildLog(inside, x)
+                   : isa<math::Log1pOp>(op)
+                       ? frit::cpu::buildLog1p(inside, x)
                        : b.clone(*op, operands)->getResult(0);
     func::ReturnOp::create(inside, result);
     return function;
