@@ -53,6 +53,9 @@ private:
   }
   Value most(Value x, Value y) { return mlir::arith::MaxSIOp::create(b, x, y); }
   Value minus(Value x, Value y) { return mlir::arith::SubIOp::create(b, x, y); }
+  Value number(float value) {
+    return mlir::arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+  }
   Value times(Value x, int64_t y) {
     return mlir::arith::MulIOp::create(b, x, index(y));
   }
@@ -71,6 +74,7 @@ private:
   }
 
   Keys storedRange(const Item &item, Value row);
+  Value maskAt(Value place, bool isVector);
   Keys seenByMask(const Item &item, Value row);
   void storeSeen(const Item &item);
   Keys keysOf(const Item &item, Value row);
@@ -88,6 +92,8 @@ private:
   void buildResult(const Item &item);
 
   nn::AttentionInfo info;
+  MaskForm maskForm;
+  std::optional<float> cap;
   AttentionSizes sizes;
   VectorBuilder vector;
   mlir::Type element, f32, i32;

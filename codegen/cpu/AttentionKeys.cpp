@@ -1,7 +1,8 @@
 //===- AttentionKeys.cpp - Which keys an attention reads ------------------===//
 //
-// A range says which keys a query sees, or a mask of f32 that is -inf at the
-// others. Of codes, blocks of keys become numbers when their turn comes.
+// A range says which keys a query sees, or a mask that hides the others: by
+// -inf, or a bool. Of codes, blocks of keys become numbers when their turn
+// comes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -74,24 +75,39 @@ AttentionBuilder::Keys AttentionBuilder::storedRange(const Item &item,
   return {load(0), load(1)};
 }
 
+/// Returns whether keys from a place of the mask on are shown: one, or as many
+/// as a vector has lanes.
+Value AttentionBuilder::maskAt(Value place, bool isVector) {
+  constexpr float kNever = -std::numeric_limits<float>::infinity();
+  if (maskForm == MaskForm::shown) {
+    Type i8 = b.getI8Type();
+    Value byte = isVector ? vector.loadBytes(mask, place)
+                          : vector.loadInteger(mask, i8, place);
+    Value zero = arith::ConstantOp::create(
+        b, cast<TypedAttr>(b.getZeroAttr(byte.getType())));
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, byte, zero);
+  }
+  // NaN is shown.
+  Value x = isVector ? vector.loadFloats(mask, f32, place)
+                     : vector.loadFloat(mask, f32, place);
+  return arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, x,
+                               isVector ? vector.splat(kNever)
+                                        : number(kNever));
+}
+
 /// Returns the keys of a row from the first to the last that a mask shows.
 AttentionBuilder::Keys AttentionBuilder::seenByMask(const Item &item,
                                                     Value row) {
-  constexpr float kNever = -std::numeric_limits<float>::infinity();
   Value at = placeOfRow(*info.mask, item, row);
   int64_t whole = info.keys / sizes.lanes * sizes.lanes;
   Value none = vector.spread(index(info.keys)), zero = vector.spread(index(0));
-  auto isShown = [&](Value x, Value never) -> Value { // NaN is
-    return arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, x, never);
-  };
   SmallVector<Value> ends =
       loop(index(0), index(whole), sizes.lanes, {none, zero},
            [&](Value key, ValueRange known) -> SmallVector<Value> {
-             Value place = arith::AddIOp::create(b, at, key);
-             Value shown = isShown(vector.loadFloats(mask, f32, place),
-                                   vector.splat(kNever));
-             Value keys = vector.placesFrom(key);
-             Value first = arith::SelectOp::create(b, shown, keys, none);
+             Value shown =
+                 maskAt(arith::AddIOp::create(b, at, key), /*isVector=*/true);
+             Value first = arith::SelectOp::create(
+                 b, shown, vector.placesFrom(key), none);
              Value last = arith::SelectOp::create(
                  b, shown, vector.placesFrom(plus(key, 1)), zero);
              return {least(known[0], first), most(known[1], last)};
@@ -103,10 +119,8 @@ AttentionBuilder::Keys AttentionBuilder::seenByMask(const Item &item,
           toIndex(LLVM::vector_reduce_smax::create(b, i32, ends[1]))};
   ends = loop(index(whole), index(info.keys), 1, ends,
               [&](Value key, ValueRange known) -> SmallVector<Value> {
-                Value place = arith::AddIOp::create(b, at, key);
-                Value shown = isShown(
-                    vector.loadFloat(mask, f32, place),
-                    arith::ConstantOp::create(b, b.getF32FloatAttr(kNever)));
+                Value shown = maskAt(arith::AddIOp::create(b, at, key),
+                                     /*isVector=*/false);
                 Value first = arith::SelectOp::create(b, shown, key, known[0]);
                 Value last =
                     arith::SelectOp::create(b, shown, plus(key, 1), known[1]);

@@ -13,6 +13,8 @@
 
 #include "codegen/cpu/CodedAttention.h"
 
+#include "dialects/nn/training/Gradient.h"
+
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -22,8 +24,7 @@ using namespace frit::cpu;
 /// The code of 0 in int8.
 static constexpr double kMiddle = 128;
 
-/// Returns the number in all elements of a constant.
-static std::optional<double> splatOf(Value value) {
+std::optional<double> cpu::splatOf(Value value) {
   DenseElementsAttr elements;
   if (!matchPattern(value, m_Constant(&elements)) || !elements.isSplat() ||
       !isa<FloatType>(elements.getElementType()))
@@ -104,8 +105,12 @@ static bool describeRows(Value rows, nn::AttentionOperand &operand,
 
 std::optional<CodedAttention> cpu::describeCodedAttention(nn::FusionOp fusion) {
   CodedAttention found;
+  auto formOf = [](nn::AttentionOp op) {
+    return nn::hasRanges(op.getMask()) ? MaskForm::ranges : MaskForm::added;
+  };
   if (auto plain = nn::describeAttention(fusion)) {
     found.info = *plain;
+    found.mask = formOf(plain->op);
     return found;
   }
   nn::AttentionInfo &info = found.info;
@@ -129,6 +134,7 @@ std::optional<CodedAttention> cpu::describeCodedAttention(nn::FusionOp fusion) {
             inner) &&
         !llvm::is_contained(known, &inner))
       return std::nullopt;
+  found.mask = formOf(op);
   info.q = *q;
   info.mask = *mask;
   info.result.offset = written->offset;

@@ -15,6 +15,9 @@ struct Codes {
   llvm::SmallVector<mlir::Operation *> ops; ///< that make the numbers
 };
 
+/// Returns the number in all elements of a constant.
+std::optional<double> splatOf(mlir::Value value);
+
 /// Matches numbers that are computed from codes, a factor for each row:
 ///   (codes - 128) · scales, or e4m3 numbers · scales, perhaps cast
 std::optional<Codes> matchCodes(mlir::Value numbers);
@@ -25,15 +28,27 @@ struct CodedRows {
   nn::AttentionOperand scales;
 };
 
-/// An attention whose keys or values its kernel may have to decode.
+/// What says which keys a query sees: ranges, numbers that are added to its
+/// scores, -inf for hidden keys, or whether it sees each key.
+enum class MaskForm { ranges, added, shown };
+
+/// An attention as its kernel computes it. It may decode keys or values, and
+/// replace scores x by cap · tanh(x / cap).
 struct CodedAttention {
-  nn::AttentionInfo info;
+  nn::AttentionInfo info; ///< without an operator if scores are capped
   std::optional<CodedRows> keys, values;
+  MaskForm mask = MaskForm::ranges;
+  std::optional<float> cap;
 };
 
 /// Describes a fusion of an attention, the data movement around it, and the
 /// operators that make its keys or values of codes.
 std::optional<CodedAttention> describeCodedAttention(nn::FusionOp fusion);
+
+/// Describes a fusion of the products of an attention with capped scores, and
+/// of all between them:
+///   softmax(where(shown, cap · tanh(q · kᵀ · scale / cap), -inf)) · v
+std::optional<CodedAttention> describeCappedAttention(nn::FusionOp fusion);
 
 /// Returns whether a fusion makes numbers of codes and does nothing else.
 bool decodes(nn::FusionOp fusion);

@@ -93,7 +93,7 @@ void cpu::CpuTarget::populateRewrites(nn::TargetRewrites &rewrites) const {
       [](nn::FusionOp fusion) {
         return describeCodedAttention(fusion).has_value();
       },
-      decodes});
+      decodes, takesCappedAttention});
 }
 
 bool cpu::CpuTarget::keepsWhole(nn::CompositeOp composite) const {
@@ -134,6 +134,8 @@ nn::Schedule cpu::CpuTarget::schedule(nn::FusionOp fusion) const {
   auto fits = [](const nn::Epilogue &epilogue) {
     return !epilogue.addend && epilogue.activation() != Activation::other;
   };
+  if (describeCappedAttention(fusion))
+    return RangedAttentionAttr::get(context);
   nn::Problem problem(fusion);
   const auto &gemm = problem.gemm();
   if (gemm && fits(gemm->epilogue) && hasKernel(gemm->a))

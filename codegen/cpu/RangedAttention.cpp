@@ -20,6 +20,7 @@
 #include "codegen/cpu/RangedAttention.h"
 
 #include "codegen/cpu/AttentionBuilder.h"
+#include "dialects/nn/training/Gradient.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -81,6 +82,22 @@ bool cpu::takesRangedAttention(nn::AttentionOp op) {
          isCache(op.getK()) && isCache(op.getV());
 }
 
+bool cpu::takesCappedAttention(nn::FusionOp fusion) {
+  auto found = describeCappedAttention(fusion);
+  /// Returns whether an operand is a state, perhaps after a kernel appended to
+  /// it.
+  auto isKept = [&](const nn::AttentionOperand &operand) {
+    Value value = fusion.getInputs()[operand.argument.getArgNumber()];
+    if (auto result = dyn_cast<OpResult>(value))
+      if (auto kernel = dyn_cast<nn::FusionOp>(result.getOwner()))
+        return kernel.replacedOperand(result).has_value();
+    return isState(value);
+  };
+  return found && found->info.size % kLeastLanes == 0 &&
+         found->info.valueSize % kLeastLanes == 0 && isKept(found->info.k) &&
+         isKept(found->info.v);
+}
+
 bool cpu::takesAttentionView(Type element, const nn::StridedPlaces &places) {
   return isElement(element) && places.strides.back() == 1;
 }
@@ -88,7 +105,8 @@ bool cpu::takesAttentionView(Type element, const nn::StridedPlaces &places) {
 AttentionBuilder::AttentionBuilder(const CodedAttention &attention,
                                    const AttentionSizes &sizes,
                                    nn::FusionOp fusion, func::FuncOp function)
-    : KernelBuilder(fusion, function), info(attention.info), sizes(sizes),
+    : KernelBuilder(fusion, function), info(attention.info),
+      maskForm(attention.mask), cap(attention.cap), sizes(sizes),
       vector(b, sizes.lanes),
       element(nn::tensorType(fusion->getResult(0)).getElementType()),
       f32(b.getF32Type()), i32(b.getI32Type()),
@@ -97,7 +115,7 @@ AttentionBuilder::AttentionBuilder(const CodedAttention &attention,
   q = vector.pointerTo(argumentOf(info.q.argument));
   mask = vector.pointerTo(argumentOf(info.mask->argument));
   y = vector.pointerTo(resultArgument(info.resultIndex));
-  if (!nn::hasRanges(info.op.getMask()))
+  if (maskForm != MaskForm::ranges)
     seen = temporary(sizes.itemRows * 2, i32);
   scores = temporary(sizes.itemRows * sizes.keys, f32);
   sums = temporary(sizes.itemRows * info.valueSize, f32);
@@ -138,16 +156,27 @@ void AttentionBuilder::buildTile(const Item &item, Value block, Value key,
   for (auto [i, row] : llvm::enumerate(rows))
     for (auto [j, at] : llvm::enumerate(keys)) {
       Value score = vector.sumOf(dots[i * keys.size() + j]);
-      if (info.scale != 1)
-        score = arith::MulFOp::create(
-            b, score,
-            arith::ConstantOp::create(b, b.getF32FloatAttr(info.scale)));
+      auto multiply = [&](float by) {
+        if (by != 1)
+          score = arith::MulFOp::create(b, score, number(by));
+      };
+      multiply(info.scale);
+      if (cap) {
+        score = arith::DivFOp::create(b, score, number(*cap));
+        score = math::TanhOp::create(b, score);
+        multiply(*cap);
+      }
       if (seen) {
         Value key = least(at, index(info.keys - 1));
         Value place = mulAdd(key, info.mask->strides[3],
                              placeOfRow(*info.mask, item, row));
-        score =
-            arith::AddFOp::create(b, score, vector.loadFloat(mask, f32, place));
+        if (maskForm == MaskForm::shown)
+          score = arith::SelectOp::create(
+              b, maskAt(place, /*isVector=*/false), score,
+              number(-std::numeric_limits<float>::infinity()));
+        else
+          score = arith::AddFOp::create(b, score,
+                                        vector.loadFloat(mask, f32, place));
       }
       vector.store(score, scores, f32, scorePlace(item, row, at));
     }
@@ -167,9 +196,6 @@ void AttentionBuilder::buildScores(const Item &item, Keys keys) {
 /// multiplied then.
 void AttentionBuilder::buildSoftmax(const Item &item, Keys keys) {
   constexpr float kNever = -std::numeric_limits<float>::infinity();
-  auto number = [&](float value) -> Value {
-    return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
-  };
   auto equals = [&](Value x, float value) -> Value {
     return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x,
                                  number(value));
@@ -285,7 +311,8 @@ void AttentionBuilder::build() {
 
 func::FuncOp cpu::createRangedAttention(nn::FusionOp fusion, StringRef name,
                                         StringRef arch, OpBuilder &builder) {
-  CodedAttention attention = *describeCodedAttention(fusion);
+  std::optional<CodedAttention> capped = describeCappedAttention(fusion);
+  CodedAttention attention = capped ? *capped : *describeCodedAttention(fusion);
   AttentionSizes sizes(attention.info, vectorsOf(arch));
   int64_t items =
       attention.info.batch * attention.info.groups * sizes.itemsPerGroup;

@@ -15,15 +15,19 @@ namespace frit::cpu {
 /// softmax.
 bool takesRangedAttention(nn::AttentionOp op);
 
+/// Returns whether a fusion of describeCappedAttention() gets such a kernel:
+/// one whose keys and values are states.
+bool takesCappedAttention(nn::FusionOp fusion);
+
 /// Returns whether that kernel reads an operand, or writes its result, at these
 /// places.
 bool takesAttentionView(mlir::Type element, const nn::StridedPlaces &places);
 
 /// Creates the function `name`, which computes an attention of
-/// describeCodedAttention(). It takes memrefs of the operands and the result
-/// and the bounds of work items, whose number is its attribute `cpu.items`; an
-/// item is some queries of the heads that share keys. `arch` is one of
-/// frit/host_arch.h.
+/// describeCodedAttention() or describeCappedAttention(). It takes memrefs of
+/// the operands and the result and the bounds of work items, whose number is
+/// its attribute `cpu.items`; an item is some queries of the heads that share
+/// keys. `arch` is one of frit/host_arch.h.
 ///
 /// The result of a query depends neither on the number of queries nor on the
 /// capacity of the state: sums are in the order of the keys.

@@ -125,6 +125,12 @@ Value VectorBuilder::loadFloats(Value from, Type element, Value offset) {
   return arith::ExtFOp::create(b, vectorOf(b.getF32Type()), loaded);
 }
 
+Value VectorBuilder::loadBytes(Value from, Value offset) {
+  Type i8 = b.getI8Type();
+  return LLVM::LoadOp::create(b, vectorOf(i8), address(from, i8, offset),
+                              /*alignment=*/1);
+}
+
 void VectorBuilder::store(Value value, Value to, Type element, Value offset) {
   if (!element.isF32()) {
     Type type = element;

@@ -56,6 +56,8 @@ public:
   /// Loads a vector of such numbers.
   mlir::Value loadFloats(mlir::Value from, mlir::Type element,
                          mlir::Value offset);
+  /// Loads a vector of i8.
+  mlir::Value loadBytes(mlir::Value from, mlir::Value offset);
   /// Stores an f32 or a vector of them as numbers of `element`.
   void store(mlir::Value value, mlir::Value to, mlir::Type element,
              mlir::Value offset);

@@ -102,10 +102,16 @@ public:
         nn::TransposeWeightsRewrite{[](nn::MatmulOp product, size_t uses) {
           return nn::shapeOf(product.getA()).front() <= 8 && uses > 1;
         }});
-    rewrites.add(nn::JoinAppendsRewrite{[](nn::FusionOp fusion) {
-      auto info = nn::describeAppendingAttention(fusion);
-      return info && info->queries == 1;
-    }});
+    rewrites.add(nn::JoinAppendsRewrite{
+        [](nn::FusionOp fusion) {
+          auto info = nn::describeAppendingAttention(fusion);
+          return info && info->queries == 1;
+        },
+        /*joins=*/nullptr,
+        /*takesProducts=*/
+        [](nn::FusionOp fusion) {
+          return !fusion.getBody().front().getOps<nn::TanhOp>().empty();
+        }});
     auto computesAlone = [](nn::FusionOp fusion, int64_t most) {
       return llvm::all_of(fusion.getBody().front(), [&](mlir::Operation &op) {
         return !llvm::isa<nn::ReduceOp, nn::MatmulOp>(op) &&

@@ -21,6 +21,16 @@
 //   %o = nn.fusion(%codes, %scales, %q, %v)
 //                { nn.cast, nn.sub, nn.mul, nn.attention }
 //
+// and attention whose scores are capped, which no nn.attention is, becomes one
+// kernel:
+//
+//   %s = nn.fusion(%q, %k) { nn.matmul }
+//   %c = nn.fusion(%s) { nn.div, nn.tanh, nn.mul }
+//   %w = nn.fusion(%mask, %c) { nn.where, … softmax }
+//   %o = nn.fusion(%w, %v) { nn.matmul }
+// ==>
+//   %o = nn.fusion(%q, %k, %mask, %v) { nn.matmul, …, nn.matmul }
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialects/nn/rewrites/JoinAppends.h"
@@ -138,6 +148,84 @@ static FusionOp buildJoint(FusionOp attention, ArrayRef<FusionOp> inputs) {
   return joint;
 }
 
+/// Returns the fusion of a single product and those before it, last first, each
+/// of which computes what the one before it in the list alone reads, up to
+/// another single product; nothing if there is none.
+static SmallVector<FusionOp> productsFrom(FusionOp last) {
+  constexpr size_t kMost = 4;
+  auto isProduct = [](FusionOp fusion) {
+    Block &body = fusion.getBody().front();
+    return isa<MatmulOp>(body.front()) &&
+           &body.front() == &*std::prev(body.without_terminator().end());
+  };
+  SmallVector<FusionOp> chain{last};
+  if (!isProduct(last))
+    return {};
+  while (chain.size() == 1 || !isProduct(chain.back())) {
+    FusionOp reader = chain.back(), next;
+    for (Value operand : reader.getInputs()) {
+      FusionOp input = producerOf(operand);
+      if (!input || input->getBlock() != reader->getBlock() ||
+          input->getNumResults() != 1 || replacesRows(input) ||
+          !tensorType(operand).getElementType().isF32() ||
+          !isReadOnlyBy(input->getResult(0), reader))
+        continue;
+      if (next && next != input)
+        return {};
+      next = input;
+    }
+    if (!next || chain.size() == kMost)
+      return {};
+    chain.push_back(next);
+  }
+  return chain;
+}
+
+/// Builds the fusion of a chain, last first, before its last one.
+static FusionOp buildChain(ArrayRef<FusionOp> chain) {
+  FusionOp last = chain.front();
+  OpBuilder b(last);
+  llvm::SetVector<Value> operands;
+  SmallVector<Operation *> parts(chain.rbegin(), chain.rend());
+  for (FusionOp part : llvm::reverse(chain))
+    for (Value operand : part.getInputs())
+      if (!llvm::is_contained(chain, producerOf(operand)))
+        operands.insert(operand);
+  auto joint = FusionOp::create(b, fuseLocations(parts), last.getResultTypes(),
+                                operands.getArrayRef(), Schedule());
+  Block &body = joint.getBody().emplaceBlock();
+  IRMapping values;
+  for (Value operand : operands)
+    values.map(operand, body.addArgument(operand.getType(), operand.getLoc()));
+  b.setInsertionPointToStart(&body);
+  SmallVector<Value> results;
+  for (FusionOp part : llvm::reverse(chain)) {
+    for (Value operand : part.getInputs())
+      if (!values.contains(operand))
+        values.map(operand,
+                   ReshapeOp::create(b, operand.getLoc(), operand.getType(),
+                                     values.lookup(throughReshapes(operand)),
+                                     shapeOf(operand)));
+    results = cloneBody(b, part, values);
+    values.map(part->getResults(), results);
+  }
+  YieldOp::create(b, joint.getLoc(), results);
+  return joint;
+}
+
+/// Erases a fusion that is read no more, and reshapes that only it read.
+static void eraseWithReshapes(FusionOp fusion) {
+  SmallVector<Value> read(fusion.getInputs());
+  fusion.erase();
+  for (Value value : read)
+    while (auto reshape = value.getDefiningOp<ReshapeOp>()) {
+      if (!reshape->use_empty())
+        break;
+      value = reshape.getX();
+      reshape.erase();
+    }
+}
+
 namespace {
 class JoinAppends
     : public TargetRewritePass<frit::impl::JoinAppendsBase<JoinAppends>,
@@ -147,6 +235,14 @@ public:
 
 private:
   void run(Block &block) override {
+    // From the last on, as a chain ends before the fusion that is asked.
+    if (rewrite->takesProducts)
+      for (Operation *op = &block.back(), *next; op; op = next) {
+        next = op->getPrevNode();
+        if (auto fusion = dyn_cast<FusionOp>(op))
+          if (FusionOp joint = joinProducts(fusion))
+            next = joint->getPrevNode();
+      }
     for (FusionOp fusion : llvm::to_vector(block.getOps<FusionOp>())) {
       auto attentions = fusion.getBody().front().getOps<AttentionOp>();
       if (attentions.empty())
@@ -165,6 +261,23 @@ private:
           states.size() < inputs.size())
         join(fusion, states);
     }
+  }
+
+  /// Joins the chain of products that ends here, and returns the new fusion;
+  /// null if the target could not.
+  FusionOp joinProducts(FusionOp last) const {
+    SmallVector<FusionOp> chain = productsFrom(last);
+    if (chain.empty())
+      return nullptr;
+    FusionOp joint = buildChain(chain);
+    if (!rewrite->takesProducts(joint)) {
+      joint.erase();
+      return nullptr;
+    }
+    last.replaceAllUsesWith(joint.getResults());
+    for (FusionOp part : chain)
+      eraseWithReshapes(part);
+    return joint;
   }
 
   /// Joins an attention and its inputs, and returns whether the target could.

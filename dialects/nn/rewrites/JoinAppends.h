@@ -18,6 +18,10 @@ struct JoinAppendsRewrite {
   /// If not null, only fusions of which this is true are joined to an attention
   /// that reads their results, whether they update states or not.
   std::function<bool(FusionOp)> joins = nullptr;
+  /// Returns whether one kernel computes a fusion of a product, of what makes
+  /// weights of its scores, and of the product of these with values. May be
+  /// null.
+  std::function<bool(FusionOp)> takesProducts = nullptr;
 };
 
 } // namespace frit::nn

@@ -1,5 +1,5 @@
-"""Attention to states with masks of f32, and to states of codes, on the CPU target, beside NumPy:
-caches.py WORK"""
+"""Attention to states with masks, with capped scores, and of codes on the CPU target, beside
+NumPy: caches.py WORK"""
 import json
 import sys
 from pathlib import Path
@@ -18,8 +18,9 @@ def build(arch, inputs, nodes, states):
         "frit": 1, "inputs": [dict(zip(("name", "type", "shape"), one)) for one in inputs],
         "weights": "w.safetensors", "nodes": nodes,
         "outputs": ["y"] + [f"{name}_next" for name in states]}))
-    write_safetensors(work / "w.safetensors", {"never": np.array([-np.inf], "f4"),
-                                               "middle": np.array([128], "f4")})
+    numbers = {"never": -np.inf, "middle": 128, "scale": 0.3, "cap": 5}
+    write_safetensors(work / "w.safetensors", {name: np.array([value], "f4")
+                                               for name, value in numbers.items()})
     command = ["fritc", work / "m.json", f"-march={arch}"]
     command += [f"-fstate={name}:{name}_next" for name in states]
     fused = run(*command, "--emit=fused", "-o", "-")
@@ -33,11 +34,11 @@ def update(name):
             "attributes": {"axis": 2}}
 
 
-def wanted(q, k, v, added):
+def wanted(q, k, v, added, cap=None):
     q, k, v = (np.asarray(x, "f8") for x in (q, k, v))
     share = q.shape[1] // k.shape[1]
     scores = np.einsum("bhqd,bhkd->bhqk", q, np.repeat(k, share, 1)) * float(np.float32(0.3))
-    scores = scores + added
+    scores = (cap * np.tanh(scores / cap) if cap else scores) + added
     most = scores.max(-1, keepdims=True)
     powers = np.exp(scores - np.where(np.isinf(most), 0, most))
     total = powers.sum(-1, keepdims=True)
@@ -76,6 +77,41 @@ def check_mask(arch, shape, keys, shown):
     added = np.where(shown, given["bias"].astype("f8"), -np.inf)
     want = wanted(given["q"], *(np.nan_to_num(given[x]) for x in ("new_k", "new_v")), added)
     compare(y, want, (arch, shape, keys))
+
+
+def check_cap(arch, shape, keys, shown):
+    """Scores are capped, and a mask of bools says which keys are seen."""
+    batch, share, groups, queries, size, value_size = shape
+    rows = share * queries
+    inputs = [("q", "f32", [batch, groups, rows, size]), ("at", "i32", [batch]),
+              ("shown", "i1", [batch, 1, 1, queries, keys])]
+    for name, last in ("k", size), ("v", value_size):
+        inputs += [(x, "f32", [batch, groups, keys, last]) for x in (name, f"new_{name}")]
+    nodes = [update("k"), update("v")]
+
+    def add(op, given, to, **attributes):
+        nodes.append({"op": op, "inputs": given, "outputs": [to], "attributes": attributes})
+
+    add("matmul", ["q", "k_next"], "dots", transpose_b=True)
+    add("mul", ["dots", "scale"], "scaled")
+    add("div", ["scaled", "cap"], "units")
+    add("tanh", ["units"], "bent")
+    add("mul", ["bent", "cap"], "capped")
+    add("reshape", ["capped"], "scores", shape=[batch, groups, share, queries, keys])
+    add("where", ["shown", "scores", "never"], "masked")
+    add("softmax", ["masked"], "weights", axis=4)
+    add("reshape", ["weights"], "flat", shape=[batch, groups, rows, keys])
+    add("matmul", ["flat", "v_next"], "y")
+    model, _ = build(arch, inputs, nodes, ["k", "v"])
+    rng = np.random.default_rng(keys)
+    given = {name: rng.standard_normal(own).astype("f4") * (3 if name == "q" else 1)
+             for name, kind, own in inputs if kind == "f32" and name not in ("k", "v")}
+    shown = np.array([[[[[shown(b, i, j) for j in range(keys)] for i in range(queries)]]]
+                      for b in range(batch)])
+    y = model(**given, shown=shown, at=np.zeros(batch, np.int32))
+    q = given["q"].reshape(batch, groups * share, queries, size)
+    want = wanted(q, given["new_k"], given["new_v"], np.where(shown[:, 0], 0, -np.inf), 5)
+    compare(y, want.reshape(batch, groups, rows, value_size), (arch, shape, keys))
 
 
 def check_codes(arch, code, shape, keys, coded="kv"):
@@ -140,9 +176,12 @@ for arch, needs in NEEDS.items():
     check_mask(arch, (1, 4, 4, 37, 12, 20), 96, lambda b, i, j: i <= j < i + 40)
     # Holes, and a query that sees nothing.
     check_mask(arch, (1, 2, 1, 9, 16, 16), 21, lambda b, i, j: i != 4 and j % 3 == 1 and j < 17)
+    check_cap(arch, (2, 3, 2, 3, 64, 32), 50, lambda b, i, j: j < 5 + 3 * b + i)
+    check_cap(arch, (1, 1, 4, 37, 12, 20), 96, lambda b, i, j: i <= j < i + 40 and j % 7 != 3)
+    check_cap(arch, (1, 2, 2, 1, 16, 16), 21, lambda b, i, j: j < 9)
     for code in "int8", "e4m3":
         check_codes(arch, code, (1, 6, 2, 3, 64, 64), 150)
         check_codes(arch, code, (2, 4, 4, 37, 12, 20), 70)
     check_codes(arch, "int8", (1, 4, 2, 1, 32, 32), 65, "k")
     check_codes(arch, "int8", (1, 4, 2, 1, 32, 32), 64, "v")
-    print(f"{arch}: masks and codes agree")
+    print(f"{arch}: masks, caps and codes agree")

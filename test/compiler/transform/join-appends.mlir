@@ -58,3 +58,64 @@ func.func @read(%q: tensor<1x2x1x8xf32>, %keys: tensor<1x2x16x8xf32>, %at: tenso
   }
   return %r, %k, %n : tensor<1x2x1x8xf32>, tensor<1x2x16x8xf32>, tensor<1x2x16x8xf32>
 }
+
+// Two products and what makes weights of the scores, with a cap.
+// CHECK-LABEL: func.func @capped
+// CHECK-NEXT:    %[[ALL:.*]] = nn.fusion(%arg0, %arg1, %arg2, %arg3)
+// CHECK-NEXT:    ^bb0(%[[Q:.*]]: tensor<1x2x4x8xf32>, %[[K:.*]]: tensor<1x2x16x8xf32>, %[[M:.*]]: tensor<1x1x1x4x16xf32>, %[[V:.*]]: tensor<1x2x16x8xf32>):
+// CHECK-NEXT:      %[[S:.*]] = nn.matmul %[[Q]], %[[K]] {transpose_b}
+// CHECK-NEXT:      %[[T:.*]] = nn.tanh %[[S]]
+// CHECK-NEXT:      %[[W:.*]] = nn.reshape %[[T]]
+// CHECK-NEXT:      %[[X:.*]] = nn.mul %[[M]], %[[W]]
+// CHECK-NEXT:      %[[Y:.*]] = nn.reshape %[[X]]
+// CHECK-NEXT:      %[[O:.*]] = nn.matmul %[[Y]], %[[V]]
+// CHECK-NEXT:      nn.yield %[[O]]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    return %[[ALL]]
+func.func @capped(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x16x8xf32>, %m: tensor<1x1x1x4x16xf32>, %v: tensor<1x2x16x8xf32>) -> tensor<1x2x4x8xf32> {
+  %s = nn.fusion(%q, %k) : (tensor<1x2x4x8xf32>, tensor<1x2x16x8xf32>) -> tensor<1x2x4x16xf32> {
+  ^bb0(%a: tensor<1x2x4x8xf32>, %b: tensor<1x2x16x8xf32>):
+    %0 = nn.matmul %a, %b {transpose_b} : (tensor<1x2x4x8xf32>, tensor<1x2x16x8xf32>) -> tensor<1x2x4x16xf32>
+    nn.yield %0 : tensor<1x2x4x16xf32>
+  }
+  %t = nn.fusion(%s) : (tensor<1x2x4x16xf32>) -> tensor<1x2x4x16xf32> {
+  ^bb0(%a: tensor<1x2x4x16xf32>):
+    %0 = nn.tanh %a : (tensor<1x2x4x16xf32>) -> tensor<1x2x4x16xf32>
+    nn.yield %0 : tensor<1x2x4x16xf32>
+  }
+  %r = nn.reshape %t {shape = array<i64: 1, 2, 1, 4, 16>} : (tensor<1x2x4x16xf32>) -> tensor<1x2x1x4x16xf32>
+  %w = nn.fusion(%m, %r) : (tensor<1x1x1x4x16xf32>, tensor<1x2x1x4x16xf32>) -> tensor<1x2x1x4x16xf32> {
+  ^bb0(%a: tensor<1x1x1x4x16xf32>, %b: tensor<1x2x1x4x16xf32>):
+    %0 = nn.mul %a, %b : (tensor<1x1x1x4x16xf32>, tensor<1x2x1x4x16xf32>) -> tensor<1x2x1x4x16xf32>
+    nn.yield %0 : tensor<1x2x1x4x16xf32>
+  }
+  %x = nn.reshape %w {shape = array<i64: 1, 2, 4, 16>} : (tensor<1x2x1x4x16xf32>) -> tensor<1x2x4x16xf32>
+  %y = nn.fusion(%x, %v) : (tensor<1x2x4x16xf32>, tensor<1x2x16x8xf32>) -> tensor<1x2x4x8xf32> {
+  ^bb0(%a: tensor<1x2x4x16xf32>, %b: tensor<1x2x16x8xf32>):
+    %0 = nn.matmul %a, %b : (tensor<1x2x4x16xf32>, tensor<1x2x16x8xf32>) -> tensor<1x2x4x8xf32>
+    nn.yield %0 : tensor<1x2x4x8xf32>
+  }
+  return %y : tensor<1x2x4x8xf32>
+}
+
+// Scores that something else reads, too, stay a kernel's.
+// CHECK-LABEL: func.func @kept
+// CHECK-COUNT-3: = nn.fusion
+func.func @kept(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x16x8xf32>, %v: tensor<1x2x16x8xf32>) -> (tensor<1x2x4x16xf32>, tensor<1x2x4x8xf32>) {
+  %s = nn.fusion(%q, %k) : (tensor<1x2x4x8xf32>, tensor<1x2x16x8xf32>) -> tensor<1x2x4x16xf32> {
+  ^bb0(%a: tensor<1x2x4x8xf32>, %b: tensor<1x2x16x8xf32>):
+    %0 = nn.matmul %a, %b {transpose_b} : (tensor<1x2x4x8xf32>, tensor<1x2x16x8xf32>) -> tensor<1x2x4x16xf32>
+    nn.yield %0 : tensor<1x2x4x16xf32>
+  }
+  %t = nn.fusion(%s) : (tensor<1x2x4x16xf32>) -> tensor<1x2x4x16xf32> {
+  ^bb0(%a: tensor<1x2x4x16xf32>):
+    %0 = nn.tanh %a : (tensor<1x2x4x16xf32>) -> tensor<1x2x4x16xf32>
+    nn.yield %0 : tensor<1x2x4x16xf32>
+  }
+  %y = nn.fusion(%t, %v) : (tensor<1x2x4x16xf32>, tensor<1x2x16x8xf32>) -> tensor<1x2x4x8xf32> {
+  ^bb0(%a: tensor<1x2x4x16xf32>, %b: tensor<1x2x16x8xf32>):
+    %0 = nn.matmul %a, %b : (tensor<1x2x4x16xf32>, tensor<1x2x16x8xf32>) -> tensor<1x2x4x8xf32>
+    nn.yield %0 : tensor<1x2x4x8xf32>
+  }
+  return %s, %y : tensor<1x2x4x16xf32>, tensor<1x2x4x8xf32>
+}
