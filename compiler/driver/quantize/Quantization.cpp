@@ -287,7 +287,7 @@ Expected<ScaleTable> Quantizer::run() {
   if (products.empty())
     return llvm::createStringError(
         "-fquantize: the model has no convolution of one group and no product "
-        "with a matrix of weights, of static shapes");
+        "with a matrix of weights, of static shapes and not quantized already");
   for (const QuantizableProduct &product : products)
     table.rows.push_back({product.node});
   if (std::error_code error = TemporaryFolder::create(folder))
@@ -318,8 +318,8 @@ static Expected<ScaleTable> scaleRows(ModuleOp model) {
   if (count == 0)
     return llvm::createStringError(
         "-fquantize=fp8: the model has no product with a matrix of weights, of "
-        "static shapes; convolutions need --calibrate=DATA or "
-        "--scales=FILE");
+        "static shapes and not quantized already; convolutions need "
+        "--calibrate=DATA or --scales=FILE");
   return table;
 }
 

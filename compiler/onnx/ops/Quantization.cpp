@@ -158,13 +158,13 @@ static void checkFactor(Expr scale, Type codes) {
                 [](const APFloat &number) { return !number.isFinite(); });
 }
 
-static Results quantizeLinear(Node &node) {
+/// Quantizes to `codes`, unless the node says another type.
+static Results quantizeTo(Node &node, Type codes) {
   Expr x = input(node, 0), scale = input(node, 1);
   Expr zero = optionalInput(node, 2);
   int64_t axis = node.integer("axis", 1), block = node.integer("block_size", 0);
   bool wraps = !node.integer("saturate", 1);
-  Type u8 = node.builder().getIntegerType(8, /*isSigned=*/false);
-  Type to = typeAttribute(node, "output_dtype", zero ? zero.element() : u8);
+  Type to = typeAttribute(node, "output_dtype", zero ? zero.element() : codes);
   Type precision = typeAttribute(node, "precision", scale.element());
   if (!x || !scale)
     return {};
@@ -175,6 +175,13 @@ static Results quantizeLinear(Node &node) {
   if (zero)
     zero = spread(zero, x, axis, block, "zero point");
   return {quantize(x, scale, zero, to, wraps)};
+}
+
+static Results quantizeLinear(Node &node) {
+  return quantizeTo(node, node.builder().getIntegerType(8, /*isSigned=*/false));
+}
+static Results quantizeFloats(Node &node) {
+  return quantizeTo(node, Float8E4M3FNType::get(node.builder().getContext()));
 }
 
 Expr frit::importer::dequantize(Expr x, Expr scale, Expr zero, int64_t axis,
@@ -395,6 +402,9 @@ ArrayRef<Hook> frit::importer::quantizationHooks() {
       // ONNX has from there on.
       {"com.microsoft::QuantizeLinear", 1, 2, 3, quantizeLinear},
       {"com.microsoft::DequantizeLinear", 1, 2, 3, dequantizeLinear},
+      // TensorRT Model Optimizer's, below opset 19 and by its older versions.
+      {"trt::TRT_FP8QuantizeLinear", 1, 2, 2, quantizeFloats},
+      {"trt::TRT_FP8DequantizeLinear", 1, 2, 2, dequantizeLinear},
   };
   return hooks;
 }
