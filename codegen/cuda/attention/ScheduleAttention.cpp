@@ -19,12 +19,13 @@ static constexpr int64_t kMostStagesHeld = 4;
 
 /// Chooses the tile for a few queries of many keys, which warps and the blocks
 /// of a cluster divide. Where blocks are few, each reads all of its keys before
-/// it has a query. If results must not depend on the batch, nor does the tile.
+/// it has a query. If results must not depend on the batch, nor do the tile and
+/// the blocks of a cluster: more queries are columns of further tiles.
 static AttentionTile chooseTileOfFew(const nn::AttentionInfo &info,
                                      const Machine &machine) {
   const GpuArch &arch = machine.arch;
   const bool hasColumns =
-      !machine.batchInvariant && info.queries <= 8 && takesColumns(info);
+      takesColumns(info) && (machine.batchInvariant || info.queries <= 8);
   const int64_t rows = hasColumns ? 8 : 16;
   const int64_t size = std::max(info.size, info.valueSize);
   AttentionTile tile = {rows, rows, size > 64 ? 16 : 32, /*splits=*/4};
@@ -34,7 +35,8 @@ static AttentionTile chooseTileOfFew(const nn::AttentionInfo &info,
   while (arch.mma == Mma::wgmma && tile.cluster < 8) {
     AttentionTile wider = tile;
     wider.cluster *= 2;
-    if (wider.cluster * (areFew(wider) ? kKeysPerOnlyBlock : kKeysPerBlock) >
+    const bool isOnly = !machine.batchInvariant && areFew(wider);
+    if (wider.cluster * (isOnly ? kKeysPerOnlyBlock : kKeysPerBlock) >
         info.keys)
       break;
     tile = wider;
