@@ -112,3 +112,22 @@ func.func @least(%x: tensor<16xf32>, %i: tensor<3xi32>, %u: tensor<3xf32>) {
   }
   return
 }
+
+// Rows of caches, and what is computed beside them, have vectors if they are
+// many.
+// CHECK-LABEL: struct k8_body0
+// CHECK: float out0[8];
+// CHECK: frit::updatePlace<512, 1024, 64, 8>
+// CHECK-NEXT: float a0[8];
+// CHECK: frit::map<8>({{.*}}, 1048576u, frit::BlockRange{0, 512});
+// CHECK: frit::map<8>({{.*}}, 262144u, frit::BlockRange{512, 128});
+func.func @appended_rows(%q: tensor<512x2048xbf16>, %k: tensor<1x512x8x64xbf16>, %cache: tensor<1x8x1024x64xbf16>, %at: tensor<1xi32>) -> (tensor<512x2048xbf16>, tensor<1x8x1024x64xbf16>) {
+  %0:2 = nn.fusion(%q, %k, %cache, %at) : (tensor<512x2048xbf16>, tensor<1x512x8x64xbf16>, tensor<1x8x1024x64xbf16>, tensor<1xi32>) -> (tensor<512x2048xbf16>, tensor<1x8x1024x64xbf16>) {
+  ^bb0(%a: tensor<512x2048xbf16>, %b: tensor<1x512x8x64xbf16>, %c: tensor<1x8x1024x64xbf16>, %d: tensor<1xi32>):
+    %1 = nn.exp %a : (tensor<512x2048xbf16>) -> tensor<512x2048xbf16>
+    %2 = nn.transpose %b {perm = array<i64: 0, 2, 1, 3>} : (tensor<1x512x8x64xbf16>) -> tensor<1x8x512x64xbf16>
+    %3 = nn.update %c, %2, %d {axis = 2 : i64} : (tensor<1x8x1024x64xbf16>, tensor<1x8x512x64xbf16>, tensor<1xi32>) -> tensor<1x8x1024x64xbf16>
+    nn.yield %1, %3 : tensor<512x2048xbf16>, tensor<1x8x1024x64xbf16>
+  }
+  return %0#0, %0#1 : tensor<512x2048xbf16>, tensor<1x8x1024x64xbf16>
+}
