@@ -178,8 +178,7 @@ Status LoadedTarget::raiseSharedMemory(const Step &step) {
 /// kernels of `steps`, because it changes that only when it is idle, and a
 /// kernel that needs more shared memory cannot start beside the one before it.
 /// L1 keeps at least half: kernels that read codes into registers have it full
-/// of them. If steps need more, the driver decides for each kernel; but if all
-/// that use shared memory do, they get the whole of it.
+/// of them. If steps need more, the driver decides for each kernel.
 void LoadedTarget::preferOneSplit(std::span<const Step> steps) {
   auto attribute = [&](int which) {
     return uint64_t(gpu.driver.attributeOf(gpu.device, which));
@@ -187,31 +186,25 @@ void LoadedTarget::preferOneSplit(std::span<const Step> steps) {
   const uint64_t all = attribute(kAttributeSharedPerSm);
   const uint64_t sms = attribute(kAttributeMultiprocessors);
   const uint64_t reserved = attribute(kAttributeSharedReserved);
-  const uint64_t ofSm = attribute(kAttributeThreadsPerSm);
   if (!all || !sms)
     return;
-  uint64_t most = 0, least = all;
+  uint64_t most = 0;
   for (const Step &step : steps)
     if (step.kernel != artifact::kNone) {
       uint64_t blocks = uint64_t(step.grid[0]) * step.grid[1] * step.grid[2];
       uint64_t threads =
           uint64_t(step.block[0]) * step.block[1] * step.block[2];
-      uint64_t fit =
-          std::max<uint64_t>(ofSm / std::max<uint64_t>(threads, 1), 1);
-      uint64_t bytes = std::min((blocks + sms - 1) / sms, fit) *
-                       (step.sharedBytes + reserved);
-      most = std::max(most, bytes);
-      if (step.sharedBytes)
-        least = std::min(least, bytes);
+      uint64_t fit = std::max<uint64_t>(attribute(kAttributeThreadsPerSm) /
+                                            std::max<uint64_t>(threads, 1),
+                                        1);
+      most = std::max(most, std::min((blocks + sms - 1) / sms, fit) *
+                                (sharedBytes(step) + reserved));
     }
-  if (most > all / 2) {
-    if (least <= all / 2)
-      return;
-    most = all;
-  }
+  if (most > all / 2)
+    return;
   // A preference: the driver rounds it up, and ignores what it does not know.
   for (const Step &step : steps)
-    if (step.kernel != artifact::kNone && (most < all || step.sharedBytes))
+    if (step.kernel != artifact::kNone)
       gpu.driver.funcSetAttribute(kernel(step.kernel), kFunctionPreferredShared,
                                   int((most * 100 + all - 1) / all));
 }
