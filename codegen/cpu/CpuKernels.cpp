@@ -12,7 +12,7 @@
 #include "codegen/cpu/CodedProducts.h"
 #include "codegen/cpu/CpuDialect.h"
 #include "codegen/cpu/Passes.h"
-#include "codegen/cpu/RangedAttention.h"
+#include "codegen/cpu/attention/RangedAttention.h"
 #include "dialects/nn/lowering/Lowering.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"

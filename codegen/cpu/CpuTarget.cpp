@@ -2,10 +2,10 @@
 
 #include "codegen/cpu/CpuTarget.h"
 
-#include "codegen/cpu/CodedAttention.h"
 #include "codegen/cpu/CodedProducts.h"
 #include "codegen/cpu/CpuDialect.h"
-#include "codegen/cpu/RangedAttention.h"
+#include "codegen/cpu/attention/CodedAttention.h"
+#include "codegen/cpu/attention/RangedAttention.h"
 #include "dialects/nn/ByteTables.h"
 #include "dialects/nn/Problem.h"
 #include "dialects/nn/operators/Custom.h"

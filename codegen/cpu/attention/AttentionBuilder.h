@@ -4,13 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CODEGEN_CPU_ATTENTIONBUILDER_H
-#define FRIT_CODEGEN_CPU_ATTENTIONBUILDER_H
+#ifndef FRIT_CODEGEN_CPU_ATTENTION_ATTENTIONBUILDER_H
+#define FRIT_CODEGEN_CPU_ATTENTION_ATTENTIONBUILDER_H
 
-#include "codegen/cpu/AttentionSizes.h"
 #include "codegen/cpu/CodeNumbers.h"
-#include "codegen/cpu/CodedAttention.h"
 #include "codegen/cpu/KernelBuilder.h"
+#include "codegen/cpu/attention/AttentionSizes.h"
+#include "codegen/cpu/attention/CodedAttention.h"
 
 namespace frit::cpu {
 
@@ -105,4 +105,4 @@ private:
 
 } // namespace frit::cpu
 
-#endif // FRIT_CODEGEN_CPU_ATTENTIONBUILDER_H
+#endif // FRIT_CODEGEN_CPU_ATTENTION_ATTENTIONBUILDER_H

@@ -1,7 +1,7 @@
 //===- CodedAttention.h - Attention to caches of codes --------------------===//
 
-#ifndef FRIT_CODEGEN_CPU_CODEDATTENTION_H
-#define FRIT_CODEGEN_CPU_CODEDATTENTION_H
+#ifndef FRIT_CODEGEN_CPU_ATTENTION_CODEDATTENTION_H
+#define FRIT_CODEGEN_CPU_ATTENTION_CODEDATTENTION_H
 
 #include "dialects/nn/StridedView.h"
 #include "dialects/nn/operators/Quantized.h"
@@ -55,4 +55,4 @@ bool decodes(nn::FusionOp fusion);
 
 } // namespace frit::cpu
 
-#endif // FRIT_CODEGEN_CPU_CODEDATTENTION_H
+#endif // FRIT_CODEGEN_CPU_ATTENTION_CODEDATTENTION_H

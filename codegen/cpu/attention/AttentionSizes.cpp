@@ -1,6 +1,6 @@
 //===- AttentionSizes.cpp - Tiles of attention to ranges ------------------===//
 
-#include "codegen/cpu/AttentionSizes.h"
+#include "codegen/cpu/attention/AttentionSizes.h"
 
 #include <numeric>
 

@@ -1,7 +1,7 @@
 //===- RangedAttention.h - Attention to ranges of cached keys -------------===//
 
-#ifndef FRIT_CODEGEN_CPU_RANGEDATTENTION_H
-#define FRIT_CODEGEN_CPU_RANGEDATTENTION_H
+#ifndef FRIT_CODEGEN_CPU_ATTENTION_RANGEDATTENTION_H
+#define FRIT_CODEGEN_CPU_ATTENTION_RANGEDATTENTION_H
 
 #include "dialects/nn/StridedView.h"
 
@@ -38,4 +38,4 @@ mlir::func::FuncOp createRangedAttention(nn::FusionOp fusion,
 
 } // namespace frit::cpu
 
-#endif // FRIT_CODEGEN_CPU_RANGEDATTENTION_H
+#endif // FRIT_CODEGEN_CPU_ATTENTION_RANGEDATTENTION_H

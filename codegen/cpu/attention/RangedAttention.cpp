@@ -17,9 +17,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/cpu/RangedAttention.h"
+#include "codegen/cpu/attention/RangedAttention.h"
 
-#include "codegen/cpu/AttentionBuilder.h"
+#include "codegen/cpu/attention/AttentionBuilder.h"
 #include "dialects/nn/training/Gradient.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/cpu/CodedAttention.h"
+#include "codegen/cpu/attention/CodedAttention.h"
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 //===- AttentionSizes.h - Tiles of attention to ranges --------------------===//
 
-#ifndef FRIT_CODEGEN_CPU_ATTENTIONSIZES_H
-#define FRIT_CODEGEN_CPU_ATTENTIONSIZES_H
+#ifndef FRIT_CODEGEN_CPU_ATTENTION_ATTENTIONSIZES_H
+#define FRIT_CODEGEN_CPU_ATTENTION_ATTENTIONSIZES_H
 
 #include "codegen/cpu/Vectors.h"
 #include "dialects/nn/StridedView.h"
@@ -24,4 +24,4 @@ struct AttentionSizes {
 
 } // namespace frit::cpu
 
-#endif // FRIT_CODEGEN_CPU_ATTENTIONSIZES_H
+#endif // FRIT_CODEGEN_CPU_ATTENTION_ATTENTIONSIZES_H

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/cpu/CodedAttention.h"
+#include "codegen/cpu/attention/CodedAttention.h"
 
 #include "dialects/nn/training/Gradient.h"
 
