@@ -102,6 +102,20 @@ static SmallVector<FusionOp> inputsOf(FusionOp attention, AttentionOp op) {
   return found;
 }
 
+/// Creates a fusion in place of `parts` with an empty body, where `b` goes on,
+/// and maps its operands to the body's arguments.
+static FusionOp beginJoint(OpBuilder &b, ArrayRef<Operation *> parts,
+                           TypeRange types, ArrayRef<Value> operands,
+                           IRMapping &values) {
+  auto joint =
+      FusionOp::create(b, fuseLocations(parts), types, operands, Schedule());
+  Block &body = joint.getBody().emplaceBlock();
+  for (Value operand : operands)
+    values.map(operand, body.addArgument(operand.getType(), operand.getLoc()));
+  b.setInsertionPointToStart(&body);
+  return joint;
+}
+
 /// Builds the fusion of an attention and its inputs before it. Its results are
 /// the attention's, then the states.
 static FusionOp buildJoint(FusionOp attention, ArrayRef<FusionOp> inputs) {
@@ -119,13 +133,8 @@ static FusionOp buildJoint(FusionOp attention, ArrayRef<FusionOp> inputs) {
   for (Value operand : attention.getInputs())
     if (!llvm::is_contained(inputs, producerOf(operand)))
       operands.insert(operand);
-  auto joint = FusionOp::create(b, fuseLocations(parts), types,
-                                operands.getArrayRef(), Schedule());
-  Block &body = joint.getBody().emplaceBlock();
   IRMapping values;
-  for (Value operand : operands)
-    values.map(operand, body.addArgument(operand.getType(), operand.getLoc()));
-  b.setInsertionPointToStart(&body);
+  FusionOp joint = beginJoint(b, parts, types, operands.getArrayRef(), values);
   SmallVector<Value> states;
   for (FusionOp input : inputs) {
     SmallVector<Value> results = cloneBody(b, input, values);
@@ -191,13 +200,9 @@ static FusionOp buildChain(ArrayRef<FusionOp> chain) {
     for (Value operand : part.getInputs())
       if (!llvm::is_contained(chain, producerOf(operand)))
         operands.insert(operand);
-  auto joint = FusionOp::create(b, fuseLocations(parts), last.getResultTypes(),
-                                operands.getArrayRef(), Schedule());
-  Block &body = joint.getBody().emplaceBlock();
   IRMapping values;
-  for (Value operand : operands)
-    values.map(operand, body.addArgument(operand.getType(), operand.getLoc()));
-  b.setInsertionPointToStart(&body);
+  FusionOp joint = beginJoint(b, parts, last.getResultTypes(),
+                              operands.getArrayRef(), values);
   SmallVector<Value> results;
   for (FusionOp part : llvm::reverse(chain)) {
     for (Value operand : part.getInputs())
