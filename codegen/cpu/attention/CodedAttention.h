@@ -28,8 +28,8 @@ struct CodedRows {
   nn::AttentionOperand scales;
 };
 
-/// What says which keys a query sees: ranges, numbers that are added to its
-/// scores, -inf for hidden keys, or whether it sees each key.
+/// How keys are hidden from a query: by ranges, by -inf that is added to their
+/// scores, or by a bool for each.
 enum class MaskForm { ranges, added, shown };
 
 /// An attention as its kernel computes it. It may decode keys or values, and
