@@ -385,7 +385,7 @@ Status CudaSteps::addCaptured(StepGraph &to, Graph graph, size_t index,
   if (!status.failed())
     status = std::move(ended);
   if (!direct && captured) {
-    GraphNode node;
+    GraphNode node = nullptr;
     if (!status.failed())
       status =
           driver.check(driver.graphAddChildGraphNode(&node, graph, last.data(),
