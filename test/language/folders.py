@@ -3,7 +3,9 @@ import json
 import struct
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
+from safetensors.numpy import save_file
 
 BASE = dict(vocab_size=61, hidden_size=32, intermediate_size=48, num_hidden_layers=2,
             num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=128,
@@ -147,17 +149,10 @@ def gpt2_shapes(config):
 
 
 def write_safetensors(path: Path, tensors: dict[str, np.ndarray]) -> None:
-    """uint16 arrays are written as BF16, those of uint8 as F8_E4M3."""
-    types = {"float32": "F32", "float16": "F16", "uint16": "BF16", "int64": "I64",
-             "int32": "I32", "int8": "I8", "uint8": "F8_E4M3"}
-    header, place = {"__metadata__": {"format": "pt"}}, 0
-    for name, value in tensors.items():
-        header[name] = dict(dtype=types[str(value.dtype)], shape=value.shape,
-                            data_offsets=[place, place + value.nbytes])
-        place += value.nbytes
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text +
-                     b"".join(value.tobytes() for value in tensors.values()))
+    """uint16 arrays are bits of bf16, those of uint8 of e4m3."""
+    types = {"uint16": ml_dtypes.bfloat16, "uint8": ml_dtypes.float8_e4m3fn}
+    save_file({name: np.array(value, order="C").view(types.get(value.dtype.name, value.dtype))
+               for name, value in tensors.items()}, path, {"format": "pt"})
 
 
 def write_bf16(path: Path, shapes: dict[str, tuple], make) -> None:

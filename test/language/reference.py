@@ -6,30 +6,10 @@ the compiler. `test/language/transformers.py` holds this file to transformers.
 """
 import json
 import math
-import struct
 from pathlib import Path
 
 import numpy as np
-
-DTYPES = {"F32": np.float32, "F16": np.float16, "I64": np.int64}
-
-
-def read_safetensors(path: Path) -> dict[str, np.ndarray]:
-    data = path.read_bytes()
-    size = struct.unpack("<Q", data[:8])[0]
-    tensors = {}
-    for name, entry in json.loads(data[8:8 + size]).items():
-        if name == "__metadata__":
-            continue
-        begin, end = entry["data_offsets"]
-        raw = data[8 + size + begin:8 + size + end]
-        if entry["dtype"] == "BF16":
-            wide = np.frombuffer(raw, np.uint16).astype(np.uint32) << 16
-            values = wide.view(np.float32)
-        else:
-            values = np.frombuffer(raw, DTYPES[entry["dtype"]]).astype(np.float32)
-        tensors[name] = values.reshape(entry["shape"])
-    return tensors
+from safetensors.numpy import load_file
 
 
 def read_folder(folder: Path):
@@ -37,7 +17,7 @@ def read_folder(folder: Path):
     config = json.loads((folder / "config.json").read_text())
     tensors = {}
     for file in sorted(folder.glob("*.safetensors")):
-        tensors |= read_safetensors(file)
+        tensors |= {name: value.astype(np.float32) for name, value in load_file(file).items()}
     return config, tensors
 
 

@@ -8,10 +8,10 @@ SCORES are probabilities, or logits, of a batch whose first image is drawn. With
 --pick, writes a batch of COUNT images of DATA instead, the first of which is one
 of DIGIT by DATA's labels.
 """
-import json
 import sys
 
 import numpy as np
+from safetensors.numpy import load_file
 
 SHADES = " ░▒▓█"
 EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -30,16 +30,9 @@ def bar(share: float) -> str:
 
 
 def pick(digit: str, count: str, data: str, images: str) -> None:
-    with open(data, "rb") as file:
-        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-        body = file.read()
-
-    def tensor(name: str, dtype: type) -> np.ndarray:
-        begin, end = header[name]["data_offsets"]
-        return np.frombuffer(body[begin:end], dtype).reshape(header[name]["shape"])
-
-    first = np.flatnonzero(tensor("labels", np.int64) == int(digit))[0]
-    batch = np.roll(tensor("image", np.uint8), -first, axis=0)[:int(count)]
+    digits = load_file(data)
+    first = np.flatnonzero(digits["labels"] == int(digit))[0]
+    batch = np.roll(digits["image"], -first, axis=0)[:int(count)]
     np.save(images, batch.astype(np.float32))
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import frit
 import ml_dtypes
 import numpy as np
-from programs import NEEDS, run, write_safetensors
+from programs import NEEDS, run
+from safetensors.numpy import save_file
 
 work = Path(sys.argv[1])
 
@@ -19,8 +20,8 @@ def build(arch, inputs, nodes, states):
         "weights": "w.safetensors", "nodes": nodes,
         "outputs": ["y"] + [f"{name}_next" for name in states]}))
     numbers = {"never": -np.inf, "middle": 128, "scale": 0.3, "cap": 5}
-    write_safetensors(work / "w.safetensors", {name: np.array([value], "f4")
-                                               for name, value in numbers.items()})
+    save_file({name: np.array([value], "f4") for name, value in numbers.items()},
+              work / "w.safetensors")
     command = ["fritc", work / "m.json", f"-march={arch}"]
     command += [f"-fstate={name}:{name}_next" for name in states]
     fused = run(*command, "--emit=fused", "-o", "-")

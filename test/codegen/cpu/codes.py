@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from programs import NEEDS, TYPES, run, write_safetensors
+from programs import NEEDS, TYPES, run
+from safetensors.numpy import save_file
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "ops"))
 from codes import numbers_of, packed, random_codes  # noqa: E402
@@ -23,7 +24,7 @@ def product(arch, name, shape, rows, element="f32", scale="f2", offsets=False):
     if offsets:
         matrix += np.repeat(factors[1].astype("f8"), block, 1)
     weights = dict(zip(["codes", "scales", "offsets"], [packed(name, codes), *factors]))
-    write_safetensors(work / "w.safetensors", weights)
+    save_file(weights, work / "w.safetensors")
     nodes = [{"op": "dequantize", "inputs": list(weights), "outputs": ["w"],
               "attributes": {"code": name, "to": element}},
              {"op": "matmul", "inputs": ["x", "w"], "outputs": ["y"],
@@ -41,7 +42,7 @@ def product(arch, name, shape, rows, element="f32", scale="f2", offsets=False):
     x = rng.standard_normal((max(rows), k)).astype(TYPES[element])
     results = []
     for count in rows:
-        write_safetensors(work / "x.safetensors", {"x": np.ascontiguousarray(x[:count])})
+        save_file({"x": np.ascontiguousarray(x[:count])}, work / "x.safetensors")
         run("frit-run", work / "m.so", f"--input=@{work}/x.safetensors", f"--output=@{work}/y.npz")
         y = np.load(work / "y.npz")["y"]
         results.append(y.view(TYPES[element]) if y.dtype.itemsize == 2 else y)

@@ -1,7 +1,5 @@
 """What tests of kernels for several processors share: element types, what a processor
 needs for an -march, and calls of programs."""
-import json
-import struct
 import subprocess
 
 import ml_dtypes
@@ -16,15 +14,3 @@ def run(*command):
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def write_safetensors(path, tensors):
-    types = {"float32": "F32", "float16": "F16", "bfloat16": "BF16", "uint8": "U8"}
-    header, place = {}, 0
-    for name, value in tensors.items():
-        header[name] = dict(dtype=types[str(value.dtype)], shape=value.shape,
-                            data_offsets=[place, place + value.nbytes])
-        place += value.nbytes
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text +
-                     b"".join(value.tobytes() for value in tensors.values()))

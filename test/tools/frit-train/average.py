@@ -1,22 +1,16 @@
 """A moving average of the weights beside NumPy's: average.py FOLDER make|check"""
 import json
-import struct
 import sys
 from pathlib import Path
 
 import numpy as np
+from safetensors.numpy import load_file
 
 folder = Path(sys.argv[1])
 
 
 def read(name):
-    raw = (folder / name).read_bytes()
-    length, = struct.unpack("<Q", raw[:8])
-    header = json.loads(raw[8:8 + length])
-    header.pop("__metadata__", None)
-    return {key: np.frombuffer(raw[slice(*(8 + length + o for o in entry["data_offsets"]))],
-                               {"F32": np.float32, "I64": np.int64}[entry["dtype"]]).reshape(entry["shape"])
-            for key, entry in header.items()}
+    return load_file(folder / name)
 
 
 def evaluate(weights):

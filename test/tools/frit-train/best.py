@@ -1,26 +1,18 @@
 """Checks best checkpoints against the log of their run: best.py FOLDER RUN METRIC min|max PATIENCE"""
 import json
-import struct
 import sys
 from pathlib import Path
 
 import numpy as np
+from safetensors import safe_open
 
 folder, run, metric, order, patience = Path(sys.argv[1]), *sys.argv[2:6]
 patience = int(patience)
 
 
 def read(path):
-    raw = path.read_bytes()
-    length, = struct.unpack("<Q", raw[:8])
-    header = json.loads(raw[8:8 + length])
-    meta = header.pop("__metadata__", {})
-    tensors = {}
-    for name, entry in header.items():
-        start, end = (8 + length + offset for offset in entry["data_offsets"])
-        dtype = {"F32": np.float32, "I64": np.int64}[entry["dtype"]]
-        tensors[name] = np.frombuffer(raw[start:end], dtype).reshape(entry["shape"])
-    return tensors, meta
+    with safe_open(path, "np") as file:
+        return {name: file.get_tensor(name) for name in file.keys()}, file.metadata()
 
 
 lines = [json.loads(line) for line in (folder / f"{run}.jsonl").read_text().splitlines()]

@@ -4,13 +4,13 @@ Three classes of points in four dimensions, which a line parts: 203 samples to
 train on and 61 to evaluate on. Also model.onnx, whose weights are the step's,
 and files that do not fit.
 """
-import struct
 import sys
 from pathlib import Path
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+from safetensors.numpy import save_file
 
 folder = Path(sys.argv[1])
 folder.mkdir(parents=True, exist_ok=True)
@@ -24,20 +24,8 @@ def samples(count):
     return (centers[labels] + noise).astype(np.float32), labels
 
 
-def write_safetensors(path, tensors):
-    types = {"float32": "F32", "int64": "I64"}
-    header, data = {}, b""
-    for name, array in tensors.items():
-        header[name] = {"dtype": types[str(array.dtype)],
-                        "shape": list(array.shape),
-                        "data_offsets": [len(data), len(data) + array.nbytes]}
-        data += array.tobytes()
-    text = str(header).replace("'", '"').encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
-
-
 x, labels = samples(203)
-write_safetensors(folder / "train.safetensors", {"x": x, "labels": labels})
+save_file({"x": x, "labels": labels}, folder / "train.safetensors")
 np.savez(folder / "train.npz", x=x, labels=labels)
 (folder / "train").mkdir(exist_ok=True)
 np.save(folder / "train" / "x.npy", x)

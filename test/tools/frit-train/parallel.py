@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from safetensors.numpy import load_file
 
 what, folder = sys.argv[1], Path(sys.argv[2])
 os.chdir(folder)
@@ -81,15 +82,6 @@ def make():
                        "no_decay": ["b", "c"]}}))
 
 
-def read_safetensors(path):
-    data = path.read_bytes()
-    end = 8 + int.from_bytes(data[:8], "little")
-    return {name: np.frombuffer(data[end:], np.float32)[
-                entry["data_offsets"][0] // 4:entry["data_offsets"][1] // 4]
-            for name, entry in json.loads(data[8:end]).items()
-            if name != "__metadata__"}
-
-
 def losses_of(run):
     entries = map(json.loads, Path(f"{run}.jsonl").read_text().splitlines())
     return {entry["step"]: entry["loss"] for entry in entries if "loss" in entry}
@@ -117,7 +109,7 @@ def close(a, b):
 
 
 def equal(a, b):
-    first, second = (read_safetensors(Path(f"{run}.safetensors")) for run in (a, b))
+    first, second = (load_file(f"{run}.safetensors") for run in (a, b))
     # Running variances are corrected by the elements of a rank.
     first.pop("variance", None), second.pop("variance", None)
     assert sorted(first) == sorted(second) and "c" in first

@@ -1,33 +1,21 @@
 """Writes weights of every kind for the step of these tests, and checks what it
 evaluates with them beside NumPy: weights.py FOLDER make|check"""
 import json
-import struct
 import sys
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
+from safetensors.numpy import save_file
 
 folder = Path(sys.argv[1])
 random = np.random.default_rng(3)
 WEIGHT, BIAS = (random.normal(0, 1, s).astype(np.float32) for s in ((4, 3), 3))
 
 
-def bf16(array):
-    """The upper halves of floats that are rounded to nearest even."""
-    bits = array.astype(np.float32).view(np.uint32)
-    return ((bits + 0x7fff + (bits >> 16 & 1)) >> 16).astype(np.uint16)
-
-
 def write(name, **tensors):
-    types = {"float16": "F16", "float32": "F32", "float64": "F64", "uint16": "BF16", "int64": "I64"}
-    header, data = {}, b""
-    for key, array in tensors.items():
-        header[key.replace("__", ".")] = {
-            "dtype": types[str(array.dtype)], "shape": list(array.shape),
-            "data_offsets": [len(data), len(data) + array.nbytes]}
-        data += array.tobytes()
-    text = json.dumps(header).encode()
-    (folder / name).write_bytes(struct.pack("<Q", len(text)) + text + data)
+    save_file({key.replace("__", "."): np.asarray(array) for key, array in tensors.items()},
+              folder / name)
 
 
 def logits_of(weight, bias):
@@ -45,7 +33,7 @@ if sys.argv[2] == "make":
     write("f32.safetensors", fc__weight=WEIGHT, fc__bias=BIAS, norm__num_batches_tracked=np.int64(5))
     write("f64.safetensors", fc__weight=WEIGHT.astype(np.float64), fc__bias=BIAS.astype(np.float64))
     write("f16.safetensors", fc__weight=WEIGHT.astype(np.float16), fc__bias=BIAS.astype(np.float16))
-    write("bf16.safetensors", fc__weight=bf16(WEIGHT), fc__bias=bf16(BIAS))
+    write("bf16.safetensors", fc__weight=WEIGHT.astype(ml_dtypes.bfloat16), fc__bias=BIAS.astype(ml_dtypes.bfloat16))
     write("lacks.safetensors", fc__weight=WEIGHT)
     write("wide.safetensors", fc__weight=np.zeros((5, 3), np.float32), fc__bias=BIAS)
     write("integer.safetensors", fc__weight=WEIGHT, fc__bias=np.zeros(3, np.int64))
@@ -56,7 +44,7 @@ if sys.argv[2] == "make":
     (folder / "text.safetensors").write_bytes(b"weights" * 9)
 else:
     half = [w.astype(np.float16).astype(np.float32) for w in (WEIGHT, BIAS)]
-    narrow = [(bf16(w).astype(np.uint32) << 16).view(np.float32) for w in (WEIGHT, BIAS)]
+    narrow = [w.astype(ml_dtypes.bfloat16).astype(np.float32) for w in (WEIGHT, BIAS)]
     zero = np.zeros(3, np.float32)
     for name, weights in {"f32": (WEIGHT, BIAS), "f64": (WEIGHT, BIAS), "f16": half, "bf16": narrow,
                           "lacks": (WEIGHT, zero), "more": (WEIGHT, BIAS)}.items():
