@@ -162,8 +162,8 @@ Value decoder::rotate(nn::NNBuilder &b, Value x, const RotaryTables &rows) {
   auto row = [&](Value value, int64_t count) {
     return b.reshape(value, {shape[0], shape[1], 1, count, pairs});
   };
-  Value y = b.add(b.mul(halves, row(rows.cosines, 1)),
-                  b.mul(swapped, row(rows.sines, 2)));
+  Value added = b.mul(swapped, row(rows.sines, 2));
+  Value y = b.add(b.mul(halves, row(rows.cosines, 1)), added);
   // Casts of this shape are parts of the same kernel.
   y = b.reshape(b.cast(y, element), {shape[0], shape[1], shape[2], 2 * pairs});
   return kept ? nn::ConcatOp::create(b, ValueRange{y, kept}, 3).getResult() : y;

@@ -238,9 +238,11 @@ void FoldNorms::foldProduct(LayerNormOp norm, Value moments,
   Value h = viewAs(b, norm.getX(), reader.view, 1);
   Value product = MatmulOp::create(b, h, scaled, /*transpose_a=*/false,
                                    matmul.getTransposeB(), matmul.getTf32());
-  Value y = NormalizeProductOp::create(
-      b, product, viewAs(b, moments, reader.view, 2), sumOf(asF32(b, scaled)),
-      b.cast(offset, result.getElementType()), width, norm.getEpsilon());
+  offset = b.cast(offset, result.getElementType());
+  Value sums = sumOf(asF32(b, scaled));
+  Value y =
+      NormalizeProductOp::create(b, product, viewAs(b, moments, reader.view, 2),
+                                 sums, offset, width, norm.getEpsilon());
   last->replaceAllUsesWith(ValueRange{y});
   for (Operation *op : llvm::reverse(replaced))
     op->erase();
@@ -260,10 +262,12 @@ void FoldNorms::foldResidual(LayerNormOp norm, Value moments,
     vector = b.cast(vector, tensorType(other).getElementType());
   }
   Value product = sum.product.getY();
-  Value y = NormalizeOp::create(
-      b, viewAs(b, norm.getX(), reader.view, 1),
-      viewAs(b, moments, reader.view, 2), asF32(b, norm.getScale()),
-      vector ? b.add(product, vector) : product, width, norm.getEpsilon());
+  Value added = vector ? b.add(product, vector) : product;
+  Value scale = asF32(b, norm.getScale());
+  Value numbers = viewAs(b, moments, reader.view, 2);
+  Value y =
+      NormalizeOp::create(b, viewAs(b, norm.getX(), reader.view, 1), numbers,
+                          scale, added, width, norm.getEpsilon());
   add.getY().replaceAllUsesWith(y);
   add->erase();
   if (other != product)

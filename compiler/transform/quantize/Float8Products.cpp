@@ -121,8 +121,8 @@ static RoundedTensor roundTensor(NNBuilder &b, Value x, int64_t axis,
       b.scalarLike(x, APFloat::getLargest(semantics).convertToDouble());
   Value scale =
       bound ? bound : b.reduce(AbsOp::create(b, x), Combiner::max, axis);
-  scale =
-      MaxOp::create(b, b.div(scale, most), b.scalarLike(x, kLeastFloat8Scale));
+  Value least = b.scalarLike(x, kLeastFloat8Scale);
+  scale = MaxOp::create(b, b.div(scale, most), least);
   // Rounded up to a power of two, which no code needs bits for.
   Type power = Float8E8M0FNUType::get(b.getContext());
   scale = b.cast(CastOp::create(b, scale, power), b.getF32Type());
@@ -187,7 +187,8 @@ Value Float8Products::sumOf(NNBuilder &b, Value x, Value w) {
     return sums.getY();
   sums.erase();
   Type bf16 = b.getBF16Type();
-  Value y = MatmulOp::create(b, b.cast(x, bf16), b.cast(w, bf16),
+  Value weights = b.cast(w, bf16);
+  Value y = MatmulOp::create(b, b.cast(x, bf16), weights,
                              /*transpose_a=*/false, /*transpose_b=*/true,
                              /*tf32=*/false);
   return b.cast(y, b.getF32Type());
@@ -281,10 +282,12 @@ static Value lowerExponents(NNBuilder &b, Value codes, Value factor,
   Value all = b.cast(BitCastOp::create(b, codes, byte), wide);
   auto integer = [&](double value) { return b.scalarLike(all, value); };
   // From the places of an exponent of f32 to those of one of e5m2.
-  Value lower = BitShiftOp::create(b, b.sub(bitsOf(most), bitsOf(factor)),
-                                   integer(23 - 2), "RIGHT");
+  Value places = integer(23 - 2), own = bitsOf(factor);
+  Value lower =
+      BitShiftOp::create(b, b.sub(bitsOf(most), own), places, "RIGHT");
   Value size = BitwiseAndOp::create(b, all, integer(127));
-  size = MaxOp::create(b, b.sub(size, lower), integer(0));
+  Value zero = integer(0);
+  size = MaxOp::create(b, b.sub(size, lower), zero);
   Value sign = BitwiseAndOp::create(b, all, integer(128));
   Value lowered = b.cast(BitwiseOrOp::create(b, size, sign), byte);
   return BitCastOp::create(b, lowered, tensorType(codes).getElementType());
@@ -305,8 +308,8 @@ void Float8Products::rewriteWeightGradients(Value x,
     bool isLeft = throughReshapes(product.getA()) == throughReshapes(dy);
     if (shapeOf(product.getA()).front() != rows)
       continue;
-    Value factor = b.mul(b.reshape(inputs.scale, {rows, 1}),
-                         b.reshape(gradients.scale, {rows, 1}));
+    Value scales = b.reshape(gradients.scale, {rows, 1});
+    Value factor = b.mul(b.reshape(inputs.scale, {rows, 1}), scales);
     Value most = b.reduce(factor, Combiner::max, 0);
     Value codes = lowerExponents(b, matrixOf(b, gradients.codes), factor, most);
     Value left = transposed(b, codes);

@@ -65,9 +65,10 @@ struct PatchesToMatmul : OpRewritePattern<ConvOp> {
 
     NNBuilder b(op.getLoc(), rewriter);
     Value patches = TransposeOp::create(b, b.reshape(op.getX(), apart), perm);
-    Value y = MatmulOp::create(
-        b, b.reshape(patches, rows), b.reshape(op.getW(), {w[0], depth}),
-        /*transpose_a=*/false, /*transpose_b=*/true, op.getTf32());
+    Value filters = b.reshape(op.getW(), {w[0], depth});
+    Value y = MatmulOp::create(b, b.reshape(patches, rows), filters,
+                               /*transpose_a=*/false, /*transpose_b=*/true,
+                               op.getTf32());
     if (op.getBias())
       y = b.add(y, op.getBias());
     SmallVector<int64_t> toFirst = {0, spatial + 1};

@@ -175,8 +175,8 @@ private:
         DenseElementsAttr::get(signs, {b.getFloatAttr(element, -1).getValue(),
                                        b.getFloatAttr(element, 1).getValue()}),
         StringAttr());
-    Value y = b.add(b.mul(halves, factor(cos)),
-                    b.mul(swapped, b.mul(factor(sin), sign)));
+    Value sines = b.mul(factor(sin), sign), added = b.mul(swapped, sines);
+    Value y = b.add(b.mul(halves, factor(cos)), added);
     // A cast of the result comes before the transpose, too.
     Operation *last = op;
     if (auto cast = dyn_cast<CastOp>(*op->user_begin());

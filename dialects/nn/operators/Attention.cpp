@@ -91,21 +91,21 @@ FailureOr<RankedTensorType> RangeMaskOp::infer(Adaptor op,
                              "needs ranges of shape batch×1×queries×2, "
                              "not ",
                              shapeText(ranges));
-  return makeType(loc, {ranges[0], 1, ranges[2], op.getKeys()},
+  return makeType(loc, {ranges[0], 1, ranges[2], int64_t(op.getKeys())},
                   IntegerType::get(op.getRanges().getContext(), 1));
 }
 
 SmallVector<Value> RangeMaskOp::decompose(NNBuilder &b) {
   ArrayRef<int64_t> ranges = shapeOf(getRanges());
-  Value key = b.cast(b.iota({1, 1, 1, getKeys()}, 3),
+  Value key = b.cast(b.iota({1, 1, 1, int64_t(getKeys())}, 3),
                      tensorType(getRanges()).getElementType());
   auto end = [&](int64_t column) {
     return SliceOp::create(b, getRanges(), ArrayRef<int64_t>{0, 0, 0, column},
                            ArrayRef<int64_t>{ranges[0], 1, ranges[2], 1},
                            ArrayRef<int64_t>{1, 1, 1, 1});
   };
-  return {AndOp::create(b, GreaterEqualOp::create(b, key, end(0)),
-                        LessOp::create(b, key, end(1)))};
+  Value isBefore = LessOp::create(b, key, end(1));
+  return {AndOp::create(b, GreaterEqualOp::create(b, key, end(0)), isBefore)};
 }
 
 SmallVector<Value> AttentionOp::decompose(NNBuilder &b) {

@@ -379,12 +379,13 @@ SmallVector<Value> BatchNormOp::decompose(NNBuilder &b) {
   // @prepare.
   Value variance = b.cast(getVariance(), work);
   Value epsilon = b.scalarLike(variance, getEpsilon().convertToDouble());
-  Value scale = b.mul(b.cast(getScale(), work),
-                      RsqrtOp::create(b, b.add(variance, epsilon)));
-  Value shift =
-      b.sub(b.cast(getBias(), work), b.mul(b.cast(getMean(), work), scale));
+  Value inverse = RsqrtOp::create(b, b.add(variance, epsilon));
+  Value scale = b.mul(b.cast(getScale(), work), inverse);
+  Value shift = b.mul(b.cast(getMean(), work), scale);
+  shift = b.sub(b.cast(getBias(), work), shift);
   SmallVector<int64_t> column = channelShape(*this);
-  Value y = b.add(b.mul(b.cast(getX(), work), b.reshape(scale, column)),
-                  b.reshape(shift, column));
+  shift = b.reshape(shift, column);
+  scale = b.reshape(scale, column);
+  Value y = b.add(b.mul(b.cast(getX(), work), scale), shift);
   return {b.cast(y, element)};
 }
