@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles emitted CUDA text for the host, under the emulator.
 
-Usage: emulate.py KERNELS... -o kernels.so [--cxx=clang++] [--level=0]
+Usage: emulate.py KERNELS... -o kernels.so [--cxx=g++] [--level=0]
                   [--headers=FOLDER] [--arch=90]
 
 KERNELS are files of CUDA text, or artifacts that fritc compiled with
@@ -143,7 +143,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("kernels", type=pathlib.Path, nargs="+")
     parser.add_argument("-o", dest="output", required=True)
-    parser.add_argument("--cxx", default=os.environ.get("CXX") or shutil.which("clang++") or "g++")
+    parser.add_argument("--cxx", default=os.environ.get("CXX") or "clang++-22")
     parser.add_argument("--level", default="0", help="of optimisation")
     parser.add_argument("--arch", default="90", help="the compute capability, times 10")
     parser.add_argument("--headers", type=pathlib.Path, metavar="FOLDER",

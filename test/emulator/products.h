@@ -32,7 +32,7 @@ using ToFloat = float (*)(uint16_t bits);
 struct Product {
   float *sums; ///< of bytes: the bits of i32
   int columns;
-  ToFloat toFloat;
+  ToFloat toFloat = nullptr;
   uint64_t a, b;
   uint32_t registers[4]; ///< the A operand, if in registers
   bool isInRegisters, alongA, alongB, accumulates;

@@ -22,8 +22,7 @@ namespace {
 class Calls {
 public:
   Calls(uint64_t samples, uint64_t batch)
-      : samples(samples), batch(batch), whole(samples / batch),
-        own(samples % batch) {}
+      : batch(batch), whole(samples / batch), own(samples % batch) {}
 
   uint64_t count() const { return whole + (own ? 1 : 0) + (rest() ? 1 : 0); }
   uint64_t sample(uint64_t call, uint64_t row) const {
@@ -49,7 +48,7 @@ private:
   uint64_t copies() const { return own ? batch / own : 0; }
   uint64_t rest() const { return own ? batch % own : 0; }
 
-  uint64_t samples, batch, whole, own;
+  uint64_t batch, whole, own;
 };
 
 /// A weighted mean.

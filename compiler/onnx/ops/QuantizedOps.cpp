@@ -216,9 +216,10 @@ static Expr multiplyCodes(Expr x, Expr bytes, Expr scale, int64_t bits,
   Value offsets;
   if (Expr zero = optionalInput(node, 3)) {
     if (!zero.isFloat())
-      zero =
-          unpack(zero.reshape({rows, llvm::divideCeil(blocks * bits, 8)}), bits)
-              .slice(1, 0, blocks);
+      zero = unpack(zero.reshape(
+                        {rows, int64_t(llvm::divideCeil(blocks * bits, 8))}),
+                    bits)
+                 .slice(1, 0, blocks);
     Expr middle = 0.0 - (zero.to(work).reshape({rows, blocks}) -
                          static_cast<double>(1 << (bits - 1)));
     offsets = (middle * scale.to(work)).to(scale.element());
@@ -267,7 +268,7 @@ static Results matMulNBits(Node &node) {
     return false;
   };
   Type work = nn::workType(x.element());
-  int64_t zeroBytes = llvm::divideCeil(blocks * bits, 8);
+  int64_t zeroBytes = int64_t(llvm::divideCeil(blocks * bits, 8));
   if (!holds(bytes, rows * blocks * block * bits / 8, "bytes") ||
       !holds(scale, rows * blocks, "scales"))
     return {};

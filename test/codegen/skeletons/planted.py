@@ -26,7 +26,7 @@ import parts  # noqa: E402
 HEADERS = sorted((ROOT / "codegen" / "cuda").glob("*/*.cuh"))
 INCLUDES = [f"-I{folder}" for folder in
             (ROOT / "test" / "emulator", ROOT / "runtime" / "include", HERE)]
-COMPILER = [os.environ.get("CXX", "g++"), "-std=c++20", "-O0", "-w",
+COMPILER = [os.environ.get("CXX", "clang++-22"), "-std=c++20", "-O0", "-w",
             "-Wno-psabi", "-DFRIT_EMULATE=90", "-DFRIT_FEW_CHECKS",
             "-fno-strict-aliasing"]
 # Headers without planted faults are compiled once.
