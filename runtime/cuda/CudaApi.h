@@ -52,6 +52,7 @@ inline constexpr int kAttributeSharedPerSm = 81;
 inline constexpr int kAttributeRegistersPerSm = 82;
 inline constexpr int kAttributeSharedPerBlock = 97; ///< with opting in
 inline constexpr int kAttributeSharedReserved = 111;
+inline constexpr int kFunctionStaticShared = 1; ///< bytes of its variables
 inline constexpr int kFunctionMaxDynamicShared = 8;
 inline constexpr int kFunctionPreferredShared = 9; ///< percent of an SM's
 inline constexpr unsigned kStreamNonBlocking = 1;
@@ -152,6 +153,7 @@ struct Api {
                              int *options, void **values);
   Result (*moduleUnload)(Module);
   Result (*moduleGetFunction)(Function *, Module, const char *name);
+  Result (*funcGetAttribute)(int *value, int attribute, Function);
   Result (*funcSetAttribute)(Function, int attribute, int value);
   Result (*launchKernel)(Function, unsigned gridX, unsigned gridY,
                          unsigned gridZ, unsigned blockX, unsigned blockY,

@@ -57,6 +57,7 @@ Status Driver::load() {
        {moduleLoadDataEx, "cuModuleLoadDataEx"},
        {Api::moduleUnload, "cuModuleUnload"},
        {moduleGetFunction, "cuModuleGetFunction"},
+       {funcGetAttribute, "cuFuncGetAttribute"},
        {funcSetAttribute, "cuFuncSetAttribute"},
        {launchKernel, "cuLaunchKernel"},
        {streamCreate, "cuStreamCreate"},

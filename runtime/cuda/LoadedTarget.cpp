@@ -1,6 +1,7 @@
 //===- LoadedTarget.cpp - A target of an artifact on a GPU ----------------===//
 
 #include "runtime/cuda/LoadedTarget.h"
+#include "runtime/cuda/SharedDivision.h"
 #include "runtime/exec/Background.h"
 #include "runtime/exec/Targets.h"
 #include "runtime/exec/Types.h"
@@ -141,7 +142,7 @@ Status LoadedTarget::loadCode() {
       for (const artifact::Program &program :
            model.plan.allPrograms(target).subspan(function.variants.first,
                                                   function.variants.count))
-        preferOneSplit(model.plan.steps(program.steps));
+        divideShared(model.plan.steps(program.steps));
   return Status();
 }
 
@@ -174,39 +175,31 @@ Status LoadedTarget::raiseSharedMemory(const Step &step) {
                           "give a kernel its shared memory");
 }
 
-/// Lets an SM keep one division of its memory into shared memory and L1 for all
-/// kernels of `steps`, because it changes that only when it is idle, and a
-/// kernel that needs more shared memory cannot start beside the one before it.
-/// L1 keeps at least half: kernels that read codes into registers have it full
-/// of them. If steps need more, the driver decides for each kernel.
-void LoadedTarget::preferOneSplit(std::span<const Step> steps) {
+/// Divides the SMs' memory for the kernels of `steps` (SharedDivision.h).
+void LoadedTarget::divideShared(std::span<const Step> steps) {
   auto attribute = [&](int which) {
     return uint64_t(gpu.driver.attributeOf(gpu.device, which));
   };
-  const uint64_t all = attribute(kAttributeSharedPerSm);
-  const uint64_t sms = attribute(kAttributeMultiprocessors);
-  const uint64_t reserved = attribute(kAttributeSharedReserved);
-  if (!all || !sms)
-    return;
-  uint64_t most = 0;
+  const SmMemory sm = {
+      attribute(kAttributeMultiprocessors), attribute(kAttributeSharedPerSm),
+      attribute(kAttributeSharedReserved), attribute(kAttributeThreadsPerSm)};
+  std::vector<Function> launched;
+  std::vector<SharedUse> uses;
   for (const Step &step : steps)
     if (step.kernel != artifact::kNone) {
-      uint64_t blocks = uint64_t(step.grid[0]) * step.grid[1] * step.grid[2];
-      uint64_t threads =
-          uint64_t(step.block[0]) * step.block[1] * step.block[2];
-      uint64_t fit = std::max<uint64_t>(attribute(kAttributeThreadsPerSm) /
-                                            std::max<uint64_t>(threads, 1),
-                                        1);
-      most = std::max(most, std::min((blocks + sms - 1) / sms, fit) *
-                                (sharedBytes(step) + reserved));
+      Function function = kernel(step.kernel);
+      int variables = 0;
+      (void)gpu.driver.funcGetAttribute(&variables, kFunctionStaticShared,
+                                        function);
+      launched.push_back(function);
+      uses.push_back({uint64_t(step.grid[0]) * step.grid[1] * step.grid[2],
+                      uint64_t(step.block[0]) * step.block[1] * step.block[2],
+                      uint64_t(variables) + sharedBytes(step)});
     }
-  if (most > all / 2)
-    return;
   // A preference: the driver rounds it up, and ignores what it does not know.
-  for (const Step &step : steps)
-    if (step.kernel != artifact::kNone)
-      gpu.driver.funcSetAttribute(kernel(step.kernel), kFunctionPreferredShared,
-                                  int((most * 100 + all - 1) / all));
+  if (int percent = dividedPercent(uses, sm))
+    for (Function function : launched)
+      gpu.driver.funcSetAttribute(function, kFunctionPreferredShared, percent);
 }
 
 //===----------------------------------------------------------------------===//

@@ -80,7 +80,7 @@ private:
   void findLibraries();
   Status openLibraries();
   Status raiseSharedMemory(const artifact::Step &step);
-  void preferOneSplit(std::span<const artifact::Step> steps);
+  void divideShared(std::span<const artifact::Step> steps);
 
   // LoadedWeights.cpp
   /// Returns whether calls read constant `index` from the program's memory.

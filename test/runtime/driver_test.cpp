@@ -3,6 +3,7 @@
 #include "Check.h"
 #include "TestModel.h"
 #include "runtime/cuda/Driver.h"
+#include "runtime/cuda/SharedDivision.h"
 #include "runtime/exec/Targets.h"
 
 using namespace frit;
@@ -37,6 +38,28 @@ static void testArchs() {
   CHECK(runsPtx(*parseCudaArch("sm_80"), 9, 0));
   CHECK(runsPtx(*parseCudaArch("sm_90a"), 10, 0));
   CHECK(!runsPtx(*parseCudaArch("sm_90"), 8, 9));
+}
+
+static void testSharedDivision() {
+  using cuda::SharedUse;
+  const cuda::SmMemory sm = {100, 200 << 10, 1 << 10, 2048};
+  auto percent = [&](std::vector<SharedUse> kernels) {
+    return cuda::dividedPercent(kernels, sm);
+  };
+  constexpr uint64_t some = 19 << 10, most = 99 << 10;
+  // Of two blocks on an SM; blocks without shared memory of their own need what
+  // is reserved.
+  const SharedUse two = {200, 128, some}, none = {1000, 256, 0};
+  CHECK(percent({none}) == 4 && percent({two}) == 20);
+  CHECK(percent({two, none}) == 20);
+  // An SM has no more blocks than threads for them.
+  CHECK(percent({{100000, 1024, some}}) == 20);
+  CHECK(percent({{1, 4096, some}}) == 10);
+  // L1 keeps half.
+  CHECK(percent({{100, 512, most}, two}) == 50);
+  CHECK(percent({{100, 512, most + 1}, two}) == 0);
+  // An unknown GPU is left to its driver.
+  CHECK(cuda::dividedPercent(std::vector{two}, {}) == 0);
 }
 
 static void testChoice() {
@@ -106,6 +129,7 @@ static void testModules() {
 
 int main() {
   testArchs();
+  testSharedDivision();
   testModules();
   testChoice();
 

@@ -70,8 +70,11 @@ static_assert(kAttributeIntegrated == CU_DEVICE_ATTRIBUTE_INTEGRATED &&
                   CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN &&
               kAttributeSharedReserved ==
                   CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
-static_assert(kFunctionMaxDynamicShared ==
-              CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+static_assert(kFunctionStaticShared == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES &&
+              kFunctionMaxDynamicShared ==
+                  CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES &&
+              kFunctionPreferredShared ==
+                  CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
 static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING &&
               kEventDisableTiming == CU_EVENT_DISABLE_TIMING &&
               kCaptureThreadLocal == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
