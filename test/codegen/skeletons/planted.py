@@ -52,7 +52,7 @@ FAULTS = {"wgmma_gemm": {
         ("wgmma.cuh", "uint64_t(lines) * 128 / 16",
          "uint64_t(lines) * 128 / 16 + 1", WRONG),
     "descriptor: wrong swizzle":
-        ("wgmma.cuh", "LineBytes == 128 ? 1 :", "LineBytes == 128 ? 2 :",
+        ("wgmma.cuh", "LineBytes == 128  ? 1", "LineBytes == 128  ? 2",
          r"a descriptor of a kind that is not emulated"),
     "box: no swizzle":
         ("wgmma.cuh", "(piece ^ (line & 7)) * 16", "piece * 16", WRONG),
