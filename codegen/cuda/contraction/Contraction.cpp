@@ -12,12 +12,19 @@ static Type resultElement(Problem &problem) {
   return nn::tensorType(problem.fusion().getResult(0)).getElementType();
 }
 
+const nn::GemmInfo *frit::cuda::pairOf(Problem &problem) {
+  const nn::Match<nn::GemmInfo> &info = problem.preparedGemm();
+  return info && info->pairedB ? &*info : nullptr;
+}
+
 nn::Legality frit::cuda::checkWgmmaGemm(Problem &problem,
                                         const Machine &machine) {
   if (machine.arch.mma != Mma::wgmma)
     return nn::Mismatch("the target has no WGMMA");
   if (problem.gemm())
     return checkWgmma(*problem.gemm(), resultElement(problem));
+  if (const nn::GemmInfo *pair = pairOf(problem))
+    return checkWgmmaPair(*pair, machine);
   if (!problem.conv())
     return isa<nn::ConvOp>(problem.fusion().getAnchor())
                ? problem.conv().mismatch()
@@ -68,6 +75,8 @@ bool frit::cuda::hasFastGroups(const nn::ConvInfo &conv) {
 nn::Match<nn::GemmInfo> frit::cuda::productOf(Problem &problem) {
   if (problem.gemm())
     return *problem.gemm();
+  if (const nn::GemmInfo *pair = pairOf(problem))
+    return *pair;
   if (!problem.conv())
     return problem.conv().mismatch();
   const nn::ConvInfo &conv = *problem.conv();

@@ -34,6 +34,9 @@ bool isDepthwise(nn::ConvOp conv);
 /// Returns the default tile of #cuda.gemm or #cuda.conv.
 nn::Match<nn::Schedule> chooseTiles(Problem &problem, const Machine &machine);
 
+/// Returns a fusion of two products and what combines them, or null.
+const nn::GemmInfo *pairOf(Problem &problem);
+
 /// Returns the product that a contraction's tiles cover. For a convolution it
 /// is that of pixels and filters, with a batch for each group.
 nn::Match<nn::GemmInfo> productOf(Problem &problem);

@@ -75,10 +75,10 @@ static double longest(std::initializer_list<double> times, double sharpness) {
 
 WgmmaWork frit::cuda::workOf(const nn::GemmInfo &product, int64_t resultBytes) {
   WgmmaWork work = {.m = product.m,
-                    .n = product.n,
+                    .n = sumColumns(product),
                     .k = product.k,
                     .batch = product.batch,
-                    .needs = needsOf(product.epilogue),
+                    .needs = needsOf(product),
                     .resultBytes = resultBytes};
   auto elements = [](Value v) {
     return double(nn::tensorType(v).getNumElements());
@@ -86,6 +86,8 @@ WgmmaWork frit::cuda::workOf(const nn::GemmInfo &product, int64_t resultBytes) {
   double results = double(product.m) * product.n * product.batch /
                    double(product.epilogue.sumsPerResult());
   work.weightBytes = 2 * elements(product.b);
+  if (product.pairedB)
+    work.weightBytes += 2 * elements(product.pairedB);
   work.otherBytes = 2 * elements(product.a) +
                     results * resultBytes * double(1 + work.needs.boxesRead);
   if (nn::ConvOp addend = product.epilogue.addend) {

@@ -4,6 +4,7 @@
 
 #include "codegen/cuda/scalar/LinalgFusion.h"
 #include "codegen/cuda/target/CudaDialect.h"
+#include "dialects/nn/operators/Quantized.h"
 
 using namespace mlir;
 using namespace frit;
@@ -68,10 +69,10 @@ frit::cuda::verifyWgmmaTile(llvm::function_ref<InFlightDiagnostic()> emitError,
 WgmmaTile WgmmaTile::forProduct(const nn::GemmInfo &product,
                                 const GpuArch &arch) const {
   return forWork({.m = product.m,
-                  .n = product.n,
+                  .n = sumColumns(product),
                   .k = product.k,
                   .batch = product.batch,
-                  .needs = needsOf(product.epilogue)},
+                  .needs = needsOf(product)},
                  arch);
 }
 
@@ -153,6 +154,28 @@ nn::Legality frit::cuda::checkWgmma(const nn::GemmInfo &info, Type result) {
   return checkStages(info, result);
 }
 
+nn::Legality frit::cuda::checkWgmmaPair(const nn::GemmInfo &info,
+                                        const Machine &machine) {
+  if (machine.arch.mma != Mma::wgmma)
+    return nn::Mismatch("the target has no WGMMA");
+  if (machine.batchInvariant || info.m < kTileRows)
+    return nn::Mismatch("products of a few rows have kernels of their own");
+  if (info.norm || llvm::any_of(ArrayRef{info.b, info.pairedB}, [](Value b) {
+        return isa_and_nonnull<nn::DequantizeOp, nn::DecompressOp>(
+            b.getDefiningOp());
+      }))
+    return nn::Mismatch("WGMMA reads the operands of two products as they are");
+  if (info.batch != 1 || info.ldd % 8)
+    return nn::Mismatch("TMA stores one matrix of two products, whose rows "
+                        "begin at multiples of 16 bytes");
+  if (info.epilogue.bias() || info.epilogue.isExtended())
+    return nn::Mismatch("two products have neither bias nor statistics");
+  Type result = elementType(info.epilogue.result());
+  if (!isHalf(result))
+    return nn::Mismatch("two products give 16-bit floats");
+  return checkWgmma(info, result);
+}
+
 /// Returns why the kernel of a convolution does not compute its epilogue.
 static nn::Legality checkConvStages(const nn::ConvInfo &info) {
   if (info.epilogue.secondStore())
@@ -160,7 +183,7 @@ static nn::Legality checkConvStages(const nn::ConvInfo &info) {
   // convFloor, which runs without WGMMA, computes no statistic but moments of
   // columns.
   if (info.epilogue.find<nn::stage::Reduce>() &&
-      !needsOf(info.epilogue).exchangesColumns)
+      !needsOf(impliedGemm(info)).exchangesColumns)
     return nn::Mismatch("of a convolution only moments of columns are taken");
   if (!info.epilogue.addend)
     return std::nullopt;

@@ -32,6 +32,12 @@ struct WgmmaWork {
   bool alternates = true;
 };
 
+/// Returns the columns of a product's sums: also those of its second matrix.
+inline int64_t sumColumns(const nn::GemmInfo &product) {
+  return product.pairedB ? 2 * product.n : product.n;
+}
+inline int64_t sumColumns(const WgmmaWork &work) { return work.n; }
+
 /// A tile of the skeletons: P::tileM and so on.
 struct WgmmaTile {
   int64_t m = 128, n = 128, stages = 4, cluster = 1, split = 1;
@@ -69,7 +75,7 @@ struct WgmmaTile {
   /// Returns the number of tiles of a product, a GemmInfo or WgmmaWork; counts
   /// clusters if blocks share B.
   template <class Product> int64_t tiles(const Product &product) const {
-    return grid().tilesOf(product.m, product.n, product.batch);
+    return grid().tilesOf(product.m, sumColumns(product), product.batch);
   }
   /// Returns the blocks that the tiles of a product need if each has its own.
   template <class Product> int64_t neededBlocks(const Product &product) const {
@@ -125,10 +131,16 @@ bool readsRows(const nn::ConvInfo &conv);
 std::pair<llvm::SmallVector<int64_t, 3>, llvm::SmallVector<int64_t, 3>>
 im2colCorners(const nn::ConvInfo &conv);
 
+/// Rows from which products are those of tiles; others read their weights, and
+/// have kernels of their own.
+inline constexpr int64_t kTileRows = 64;
+
 /// Return why the skeletons do not compute the fusion that `info` describes,
 /// with results of type `result`.
 nn::Legality checkWgmma(const nn::GemmInfo &info, mlir::Type result);
 nn::Legality checkWgmma(const nn::ConvInfo &info);
+/// Likewise for two products and what combines them.
+nn::Legality checkWgmmaPair(const nn::GemmInfo &info, const Machine &machine);
 
 /// Describes a product whose result has elements of `resultBytes` bytes.
 WgmmaWork workOf(const nn::GemmInfo &product, int64_t resultBytes);

@@ -56,6 +56,10 @@ public:
     std::string sources = "&m0, &m1, ";
     if (product.epilogue.addend)
       sources += "&m2, &m3, ";
+    if (product.pairedB)
+      sources += "&m2, ";
+    // Of two products, the other one is the residual.
+    Value wide = product.pairedB ? Value() : product.epilogue.wideOperand();
     int64_t per = product.epilogue.sumsPerResult();
     auto addResult = [&](unsigned argument, std::string &name) {
       name = "&m" + std::to_string(kernel.tensorMaps.size());
@@ -65,8 +69,8 @@ public:
     };
     if (boxes)
       addResult(lowered.inputElements().size(), maps[0]);
-    if (boxes && product.epilogue.wideOperand())
-      addResult(text.argument(product.epilogue.wideOperand()), maps[1]);
+    if (boxes && wide)
+      addResult(text.argument(wide), maps[1]);
     if (product.epilogue.secondStore())
       addResult(lowered.inputElements().size() + 1, maps[1]);
 
@@ -80,12 +84,17 @@ public:
     text.addConstants("bool", {{"pingPong", tile.pingPong}});
     nn::ConvOp addend = product.epilogue.addend;
     bool constant = text.isConstant(product.b) &&
-                    (!addend || text.isConstant(addend.getW()));
+                    (!addend || text.isConstant(addend.getW())) &&
+                    (!product.pairedB || text.isConstant(product.pairedB));
     text.addConstants("bool", {{"constantB", constant}});
 
     std::string problem = "<" + text.problem();
     std::string read =
         text.parameter(product.a) + ", " + text.parameter(product.b) + ", ";
+    if (product.pairedB) {
+      text.addConstants("bool", {{"isPair", 1}});
+      read += text.parameter(product.pairedB) + ", ";
+    }
     if (addend) {
       problem += ", " + text.addend();
       read += text.parameter(addend.getX()) + ", " +
@@ -93,14 +102,14 @@ public:
     }
     problem += ">(";
     std::string operands = text.optional(product.epilogue.bias()) + ", " +
-                           text.optional(product.epilogue.wideOperand()) +
-                           ", y0" + text.endOperands(product.epilogue) + ");\n";
+                           text.optional(wide) + ", y0" +
+                           text.endOperands(product.epilogue) + ");\n";
     std::string call =
         ("#ifdef FRIT_HAS_WGMMA\nfrit::" + function + problem + sources +
          maps[0] + ", " + maps[1] + ", " + operands + "#else\nfrit::" + floor +
          problem + read + operands + "#endif\n")
             .str();
-    WgmmaLayout layout = tile.layout(needsOf(product.epilogue));
+    WgmmaLayout layout = tile.layout(needsOf(product));
     kernel.header = header;
     kernel.block[0] = layout.threads();
     kernel.grid[0] = launchBlocks(tile.blocks, tile.neededBlocks(product));
@@ -175,10 +184,15 @@ KernelText cuda::printWgmmaGemm(const nn::GemmInfo &info,
                             {kWgmmaDepth, alongK ? boxLines : kWgmmaDepth}));
   };
   addOperand(info.a, !info.transposeA, info.m, info.lda, info.strideA, tile.m);
-  addOperand(info.b, info.transposeB, info.n, info.ldb, info.strideB,
-             tile.n / tile.cluster);
+  for (Value b : {info.b, info.pairedB})
+    if (b)
+      addOperand(b, info.transposeB, info.n, info.ldb, info.strideB,
+                 info.pairedB ? kWgmmaDepth : tile.n / tile.cluster);
   text.addGemm(info);
-  return kernel.finish(info, "wgmma_gemm", "wgmmaGemm", "gemmFloor");
+  return info.pairedB
+             ? kernel.finish(info, "wgmma_gemm", "wgmmaGemmPair",
+                             "gemmPairFloor")
+             : kernel.finish(info, "wgmma_gemm", "wgmmaGemm", "gemmFloor");
 }
 
 KernelText cuda::printWgmmaConv(const nn::ConvInfo &info,

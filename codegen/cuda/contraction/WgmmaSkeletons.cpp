@@ -48,7 +48,7 @@ protected:
                                           const Machine &machine) {
     auto product = productOf(problem);
     WgmmaTile tile = wgmmaTileOf(schedule);
-    if (!tile.fits(needsOf(product->epilogue), machine.arch))
+    if (!tile.fits(needsOf(*product), machine.arch))
       return nn::Mismatch("the tile does not fit into an SM");
     if (nn::Legality why =
             checkBlocks(tile.blocks, tile.neededBlocks(*product)))
@@ -110,10 +110,6 @@ static int64_t momentWidth(nn::MatmulOp product, const Machine &machine) {
   return checkWgmma(*info, type) ? 0 : kMomentWidth;
 }
 
-/// Rows from which products are those of tiles; others read their weights, and
-/// have kernels of their own.
-static constexpr int64_t kTileRows = 64;
-
 /// Returns whether a product's kernel gates its columns.
 static bool gatesColumns(nn::MatmulOp product, const Machine &machine) {
   auto info = nn::describeMatmul(product);
@@ -141,12 +137,12 @@ class WgmmaGemm : public WgmmaSkeleton<WgmmaGemmAttr, nn::GemmInfo> {
           return momentWidth(product, machine);
         },
         /*mergesMoments=*/[](int64_t rows) { return rows > 2048; }});
-    rewrites.add(nn::SideOutputsRewrite{[&machine](nn::FusionOp fusion) {
-                                          Problem problem(fusion);
-                                          return usesWgmmaGemm(problem,
-                                                               machine);
-                                        },
-                                        kSumHeight});
+    rewrites.add(nn::SideOutputsRewrite{
+        [&machine](nn::FusionOp fusion) {
+          Problem problem(fusion);
+          return !pairOf(problem) && usesWgmmaGemm(problem, machine);
+        },
+        kSumHeight});
   }
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {
@@ -160,6 +156,11 @@ class WgmmaGemm : public WgmmaSkeleton<WgmmaGemmAttr, nn::GemmInfo> {
     return machine.arch.mma == Mma::wgmma &&
            isa<nn::MomentsOp, nn::NormalizeOp, nn::NormalizeProductOp,
                nn::GateColumnsOp>(*composite);
+  }
+  bool canFusePair(ArrayRef<Operation *> operators,
+                   const Machine &machine) const override {
+    auto info = nn::describePair(operators);
+    return info && !checkWgmmaPair(*info, machine);
   }
   bool takesChain(const Chain &chain, const Machine &machine) const override {
     auto product = dyn_cast<nn::MatmulOp>(chain.contraction());

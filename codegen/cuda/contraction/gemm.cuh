@@ -160,6 +160,13 @@ gemmTileMma(const typename P::A *a, const typename P::B *b,
           pair[c] += offset;
       }
       store(d[i * (ldd / 2) + gatedColumn(j)], gate<P>(pair[0], pair[1]));
+    } else if constexpr (kIsPair<P>) {
+      // One instance computes both products, in the same shared memory.
+      static_assert(kGemmStoresPairs<P>);
+      if (r)
+        finishPair<typename P::Epilogue>(pair, biasAt, residualAt, d + at);
+      else
+        finishPair<Identity>(pair, biasAt, residualAt, d + at);
     } else if constexpr (kNormalizes<P>) {
       constexpr float none = kNothing<float>;
       for (int c = 0; c < 2 && j + c < P::n; ++c)
@@ -272,6 +279,27 @@ __device__ inline void gemmFloor(const typename P::A *a, const typename P::B *b,
       gemmTileOf<Q>(a, b, bias, residual, d, matrix, row, col);
     }
     ReduceOf<P>::template reduceTile<Q>(end.reduced, d, r, row, col);
+  }
+}
+
+/// Likewise of products with two matrices B; `bias` and `r` are null. Each
+/// thread reads again what it has stored.
+template <class P>
+__device__ inline void
+gemmPairFloor(const typename P::A *a, const typename P::B *b,
+              const typename P::B *paired, const typename P::Bias *bias,
+              const typename P::D *r, typename P::D *d) {
+  using Q = FloorTiles<P>;
+  constexpr int64_t rows = tiled(P::m, Q::tileM) / Q::tileM;
+  constexpr int64_t cols = tiled(P::n, Q::tileN) / Q::tileN;
+  pdlWait();
+  static_assert(kGemmUsesMma<Q>);
+  if (threadIdx.x >= Q::threads)
+    return;
+  for (int64_t i = blockIdx.x; i < rows * cols; i += gridDim.x) {
+    const int row = int(i / cols) * Q::tileM, col = int(i % cols) * Q::tileN;
+    gemmTileMma<Q>(a, paired, bias, r, d, row, col);
+    gemmTileMma<Q>(a, b, bias, d, d, row, col);
   }
 }
 

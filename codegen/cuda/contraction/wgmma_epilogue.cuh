@@ -97,8 +97,9 @@ template <class P> struct WgmmaStore {
     at = tile;
     if (bias)
       biases.read(bias, at.n);
-    const int left =
-        P::n - at.n < Plan::kUnitN ? int(P::n - at.n) : Plan::kUnitN;
+    const int left = kSumColumns<P> - at.n < Plan::kUnitN
+                         ? int(kSumColumns<P> - at.n)
+                         : Plan::kUnitN;
     live = at.m < P::m && left > 0 ? (left + kSumsN - 1) / kSumsN : 0;
     if (Plan::kBoxes && r && threadIdx.x % 32 == 0) {
 #pragma unroll
@@ -138,6 +139,8 @@ template <class P> struct WgmmaStore {
         if (i < live) {
           if constexpr (kGates<P>)
             endGated(sums, norms, row, i, part * Plan::kUnitN / 8);
+          else if constexpr (kIsPair<P>)
+            endPair(sums, row, i, part * Plan::kUnitN / 8);
           else
             endBoxes(sums, norms, row, i, part * Plan::kUnitN / 8);
         }
@@ -260,20 +263,58 @@ template <class P> struct WgmmaStore {
                          gate<P>(values[1], gates[1]));
   }
 
-  /// Finishes the i-th boxes, like endBoxes, of gated columns.
-  __device__ void endGated(const Sums &sums,
-                           const RowNorm (&norms)[Plan::kRowBlocks][2], int row,
-                           int i, int firstGroup) {
+  /// Waits until the i-th boxes of D, which has half as many columns as the
+  /// sums, may be written; returns the number of the first.
+  __device__ int openBoxes(WgmmaBox (&in)[kUsed], int row, int i) {
     static_assert(Plan::kBoxes && sizeof(D) == 2 && kUsed == kTogether);
     static_assert(Plan::kUnitN % kSumsN == 0);
     const int box = kTogether > 1 ? i * kTogether : row * live + i;
-    WgmmaBox in[kUsed];
 #pragma unroll
     for (int b = 0; b < kUsed; ++b)
       in[b] = boxIn((boxes + box + b) % Plan::kSlots);
     if (threadIdx.x % 32 == 0)
       waitStores<Plan::kSlots / kUsed - 1>();
     __syncwarp();
+    return box;
+  }
+
+  /// Finishes the i-th boxes, like endBoxes, of a pair's columns.
+  __device__ void endPair(const Sums &sums, int row, int i, int firstGroup) {
+    WgmmaBox in[kUsed];
+    const int box = openBoxes(in, row, i);
+    TwoGroups<D> pairs[kTogether];
+#pragma unroll
+    for (int j = 0; j < kGroups; ++j) {
+      const int first = (firstGroup + i * 2 * kGroups + j) * 4;
+#pragma unroll
+      for (int b = 0; b < kTogether; ++b) {
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          const float *sum = &sums[row + b][first + h * 2];
+          const float other[2] = {sum[kGroups * 4], sum[kGroups * 4 + 1]};
+          float residual[2], pair[2];
+          Two<D> &two = pairs[b][j % 2][h];
+          two.close(other);
+          two.open(residual);
+#pragma unroll
+          for (int c = 0; c < 2; ++c)
+            pair[c] = finish<typename P::Epilogue>(sum[c], kNothing<float>,
+                                                   residual[c]);
+          two.close(pair);
+        }
+        if (j % 2)
+          in[b].template write<D>(pairs[b], j - 1);
+      }
+    }
+    send(in, box);
+  }
+
+  /// Finishes the i-th boxes, like endBoxes, of gated columns.
+  __device__ void endGated(const Sums &sums,
+                           const RowNorm (&norms)[Plan::kRowBlocks][2], int row,
+                           int i, int firstGroup) {
+    WgmmaBox in[kUsed];
+    const int box = openBoxes(in, row, i);
     TwoGroups<D> pairs[kTogether];
 #pragma unroll
     for (int j = 0; j < kGroups; ++j) {

@@ -26,6 +26,14 @@
 // are those of the sums, and D has half as many columns; the unit of a block
 // (wgmma_layout.cuh) must have a multiple of 128.
 //
+// wgmmaGemmPair takes a second matrix B, of the same shape, if P has
+//
+//   static constexpr bool isPair = true;
+//
+// Its product with A, rounded to D, is R; D is f16 or bf16, there is one batch
+// and no bias. A tile has 64 columns of each matrix in turn, so `tileN` counts
+// both, as does n in `tiles` below, and a unit has a multiple of 128 columns.
+//
 // `cluster` times `split` is at most 8. `split` is at most ceil(k / 64), and
 // divides tileM / 16 or is 8 for a tile of 64 × 128 or 64 × 256.
 //
@@ -64,6 +72,7 @@
 //      else        dims k, m, batch   box 64, tileM, 1
 //   B, transposeB  dims k, n, batch   box 64, tileN / cluster, 1
 //      else        dims n, k, batch   box 64, 64, 1
+//   of a pair, each as B but          box 64, 64, 1
 //   D              dims n, m, batch   box 128 / sizeof(D), 16, 1
 //   R              as D; the sum's map instead if P stores the sum
 //
@@ -139,6 +148,49 @@ wgmmaGemm(const TensorMap *mapA, const TensorMap *mapB, const TensorMap *mapD,
   if (threadIdx.x == 32)
     prefetchMap(mapA);
   wgmmaProduct<P>(operands, mapD, mapR, bias, r, d, end);
+}
+
+/// Operands of a product with two matrices B.
+template <class P> struct WgmmaPairMatrices : WgmmaMatrices<P> {
+  static_assert(kIsPair<P> && P::batch == 1 && P::tileN % 128 == 0);
+  const TensorMap *mapPaired;
+
+  /// Loads B: 64 columns of each matrix in turn. Blocks that share it each
+  /// multicast every other box.
+  __device__ void loadB(unsigned char *to, Barrier &barrier,
+                        const WgmmaTile &tile, int step, int rank) const {
+    const int k = step * kWgmmaDepth;
+#pragma unroll
+    for (int i = 0; i < P::tileN; i += 64) {
+      if (P::cluster > 1 && i / 64 % P::cluster != rowsOfBlock<P>(rank))
+        continue;
+      const TensorMap *map = i % 128 ? mapPaired : this->mapB;
+      const int n = tile.n / 2 + i / 128 * 64;
+      const int x = P::transposeB ? k : n, y = P::transposeB ? n : k;
+      if constexpr (P::cluster > 1)
+        loadBoxInto(sharersOfBlock<P>(rank), to + i * 128, map, barrier, x, y,
+                    0);
+      else
+        loadBox(to + i * 128, map, barrier, x, y, 0);
+    }
+  }
+};
+
+/// Computes two products and what combines them; `bias` and `r` are null.
+template <class P>
+__device__ inline void
+wgmmaGemmPair(const TensorMap *mapA, const TensorMap *mapB,
+              const TensorMap *mapPaired, const TensorMap *mapD,
+              const TensorMap *mapR, const typename P::Bias *bias,
+              const typename P::D *r, typename P::D *d) {
+  WgmmaPairMatrices<P> operands = {{mapA, mapB}, mapPaired};
+  if (threadIdx.x == 0) {
+    prefetchMap(mapB);
+    prefetchMap(mapPaired);
+  }
+  if (threadIdx.x == 32)
+    prefetchMap(mapA);
+  wgmmaProduct<P>(operands, mapD, mapR, bias, r, d);
 }
 
 } // namespace frit

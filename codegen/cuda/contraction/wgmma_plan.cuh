@@ -20,7 +20,12 @@ __device__ constexpr int wgmmaCeil(int64_t a, int64_t b) {
   return int((a + b - 1) / b);
 }
 
-/// A tile of the product: its corner and its batch index.
+/// Columns of sums. Of a pair's, each 64 of the first matrix are followed by
+/// those of the second with the same numbers.
+template <class P>
+inline constexpr int64_t kSumColumns = kIsPair<P> ? 2 * P::n : P::n;
+
+/// A tile of the product: its corner, in columns of sums, and its batch index.
 struct WgmmaTile {
   int m, n, batch;
 };
@@ -103,7 +108,7 @@ template <class P> struct WgmmaPlan {
                 kBarrierBytes);
 
   static constexpr int kTilesM = wgmmaCeil(P::m, P::tileM *P::cluster);
-  static constexpr int kTilesN = wgmmaCeil(P::n, P::tileN);
+  static constexpr int kTilesN = wgmmaCeil(kSumColumns<P>, P::tileN);
   static constexpr int kTiles = kTilesM * kTilesN * int(P::batch);
 
   /// Two warpgroups either multiply 64 rows each of the same tile (cooperative)

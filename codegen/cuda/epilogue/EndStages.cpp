@@ -22,10 +22,15 @@ nn::Legality frit::cuda::checkStages(const nn::GemmInfo &product, Type result) {
   return why;
 }
 
-EndNeeds frit::cuda::needsOf(const nn::Epilogue &epilogue) {
+EndNeeds frit::cuda::needsOf(const nn::GemmInfo &product) {
+  const nn::Epilogue &epilogue = product.epilogue;
   EndNeeds needs;
   visitAll(epilogue.stages,
            [&](const StageCode &code) { code.addNeeds(epilogue, needs); });
+  if (product.pairedB) {
+    needs.boxesRead = 0;
+    needs.sumsPerResult = 2;
+  }
   return needs;
 }
 

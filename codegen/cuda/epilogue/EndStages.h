@@ -83,8 +83,9 @@ std::unique_ptr<StageCode> codeOf(const nn::stage::Store &store);
 /// Returns why the kernels of WGMMA do not compute a product's epilogue.
 nn::Legality checkStages(const nn::GemmInfo &product, mlir::Type result);
 
-/// Returns what all stages need.
-EndNeeds needsOf(const nn::Epilogue &epilogue);
+/// Returns what all stages of a product need. The residual of one with two
+/// matrices B is neither read nor stored.
+EndNeeds needsOf(const nn::GemmInfo &product);
 
 /// Returns the words of all stages.
 llvm::SmallVector<llvm::StringRef> wordsOf(const nn::Epilogue &epilogue);

@@ -100,11 +100,20 @@ template <class P> using NormOf = decltype(findNorm<P>());
 template <class P> using ReduceOf = decltype(findReduce<P>());
 template <class P> using SecondOf = decltype(findSecond<P>());
 
-/// Whether columns gate each other, and the sums that an element of D is
-/// computed from.
+/// Whether columns gate each other.
 template <class P>
 inline constexpr bool kGates = requires { typename P::Gate; };
-template <class P> inline constexpr int kSumsPerResult = kGates<P> ? 2 : 1;
+/// Whether there is a second matrix B: what its columns give, rounded to D,
+/// takes the place of R.
+template <class P> __device__ constexpr bool findPair() {
+  if constexpr (requires { P::isPair; })
+    return P::isPair;
+  return false;
+}
+template <class P> inline constexpr bool kIsPair = findPair<P>();
+/// The sums that an element of D is computed from.
+template <class P>
+inline constexpr int kSumsPerResult = kGates<P> || kIsPair<P> ? 2 : 1;
 template <class P>
 inline constexpr bool kNormalizes = !kSame<NormOf<P>, NoNorm>;
 template <class P>

@@ -4,6 +4,7 @@
 
 #include "codegen/cuda/attention/AttentionTile.h"
 #include "codegen/cuda/compile/Headers.h"
+#include "codegen/cuda/contraction/Contraction.h"
 #include "codegen/cuda/epilogue/EndStages.h"
 #include "codegen/cuda/integer/IntegerProduct.h"
 #include "codegen/cuda/scalar/LinalgFusion.h"
@@ -70,6 +71,7 @@ static std::string gemmProblem(nn::GemmInfo info, Type result) {
     line.add("sd", info.strideD, info.m * info.n);
   }
   line.add("tf32", info.tf32);
+  line.add("pair", bool(info.pairedB));
   line.addEpilogue(info.epilogue, elementType(info.a), result);
   return line.take();
 }
@@ -176,6 +178,8 @@ std::string frit::cuda::tuningProblem(Problem &problem) {
     return convProblem(*problem.conv(), result);
   if (problem.gemm())
     return gemmProblem(*problem.gemm(), result);
+  if (const nn::GemmInfo *pair = pairOf(problem); pair && !pair->norm)
+    return gemmProblem(*pair, result);
   return "";
 }
 

@@ -117,6 +117,21 @@ FAULTS = {"wgmma_gemm": {
         ("wgmma_tile.cuh",
          "        place.skip((Plan::kTilesInFlight - 1) * Operands::steps);\n", "",
          f"{WRONG}|{EARLY}|{DEADLOCK}"),
+}, "wgmma_gemm_pair": {
+    "pair: the matrices change places":
+        ("wgmma_gemm.cuh", "i % 128 ? mapPaired : this->mapB",
+         "i % 128 ? this->mapB : mapPaired", WRONG),
+    "pair: columns of the next box":
+        ("wgmma_gemm.cuh", "tile.n / 2 + i / 128 * 64",
+         "tile.n / 2 + i / 64 * 64", WRONG),
+    "pair: both blocks bring the same boxes":
+        ("wgmma_gemm.cuh",
+         "if (P::cluster > 1 && i / 64 % P::cluster != rowsOfBlock<P>(rank))",
+         "if (P::cluster > 1 && i / 64 % P::cluster != 0)",
+         f"{WRONG}|{EARLY}|{DEADLOCK}"),
+    "pair: another column of the other matrix":
+        ("wgmma_epilogue.cuh", "{sum[kGroups * 4], sum[kGroups * 4 + 1]}",
+         "{sum[kGroups * 4 + 1], sum[kGroups * 4]}", WRONG),
 }, "integer_gemm": {
     "bytes: no swizzle":
         ("integer_mma.cuh", "(piece ^ swizzle)", "piece", WRONG),
