@@ -19,7 +19,9 @@
 // diffusion model have one of its time. It reads weights, and nothing else that
 // takes time; each by itself spends half of it on its start and its end. If
 // they read much, they become several, so that the first layers wait for
-// little, and the rest is read beside them (RunBeside.cpp).
+// little, and the rest is read beside them (RunBeside.cpp). Likewise all layers
+// have keys and values of one text. Those of one layer have too few columns for
+// all SMs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,6 +82,8 @@ static bool isFromTable(Value value, unsigned depth = 8) {
 /// rows are worth joining. Fewer are of one layer, whose patterns know better.
 static constexpr int64_t kFewRows = 16;
 static constexpr size_t kManyProducts = 6;
+/// Rows of which keys and values of one layer leave most of a device idle.
+static constexpr int64_t kContextRows = 256;
 /// Bytes of weights for which all layers would wait long.
 static constexpr int64_t kManyBytes = int64_t(1) << 27;
 
@@ -315,8 +319,14 @@ void frit::populateProjections(RewritePatternSet &patterns) {
   patterns.add<JoinProjections>(patterns.getContext());
 }
 
+/// Returns the rows of a product.
+static int64_t rowsOf(MatmulOp product) {
+  return resultType(product).getNumElements() / widthOf(product);
+}
+
 /// Divides products of all layers into those that become one. If they read
-/// much, each part has as many as all before it: 1, 1, 2, 4, ...
+/// much and do little else, each part has as many as all before it: 1, 1, 2, 4,
+/// ...
 static SmallVector<ArrayRef<Projection>> divide(ArrayRef<Projection> group) {
   int64_t bytes = 0;
   for (Projection part : group) {
@@ -324,7 +334,8 @@ static SmallVector<ArrayRef<Projection>> divide(ArrayRef<Projection> group) {
     bytes += weight.getNumElements() * weight.getElementTypeBitWidth() / 8;
   }
   SmallVector<ArrayRef<Projection>> parts;
-  size_t count = bytes < kManyBytes ? group.size() : 1;
+  bool reads = rowsOf(group.front().product) <= kFewRows;
+  size_t count = bytes < kManyBytes || !reads ? group.size() : 1;
   for (size_t first = 0; first < group.size(); first += parts.back().size()) {
     parts.push_back(group.drop_front(first).take_front(count));
     count = first + parts.back().size();
@@ -332,14 +343,36 @@ static SmallVector<ArrayRef<Projection>> divide(ArrayRef<Projection> group) {
   return parts;
 }
 
+/// Returns whether all that reads `value`, at most through views, is attention
+/// that has it for keys or values.
+static bool isOfContext(Value value, unsigned depth = 8) {
+  return depth > 0 && !value.use_empty() &&
+         llvm::all_of(value.getUses(), [&](OpOperand &use) {
+           Operation *user = use.getOwner();
+           if (auto attention = dyn_cast<AttentionOp>(user))
+             return value == attention.getK() || value == attention.getV();
+           return isa<ReshapeOp, TransposeOp, SliceOp>(user) &&
+                  isOfContext(user->getResult(0), depth - 1);
+         });
+}
+
+/// Returns whether products of all layers like this one are worth joining.
+static bool isSibling(const Projection &found) {
+  MatmulOp product = found.product;
+  if (isQuantizedAgain(found) || product.getTransposeA() ||
+      product.getB().getDefiningOp<DequantizeOp>())
+    return false;
+  int64_t rows = rowsOf(product);
+  return rows <= kFewRows ||
+         (rows <= kContextRows && isOfContext(found.last->getResult(0)));
+}
+
 void frit::joinSiblings(Block &block) {
   IRRewriter rewriter(block.getParentOp()->getContext());
   llvm::MapVector<Value, SmallVector<Projection>> groups;
   for (auto product : block.getOps<MatmulOp>()) {
     auto found = projectionOf(product);
-    if (!found || isQuantizedAgain(*found) || product.getTransposeA() ||
-        product.getB().getDefiningOp<DequantizeOp>() ||
-        resultType(product).getNumElements() > kFewRows * widthOf(product))
+    if (!found || !isSibling(*found))
       continue;
     SmallVector<Projection> &group = groups[product.getA()];
     if (group.empty() || ::join(group.front().product, product))

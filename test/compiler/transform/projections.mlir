@@ -285,3 +285,86 @@ func.func @many_bytes(%x: tensor<2x1024xf16>, %y: tensor<2x8xf16>) -> (tensor<2x
   %y6 = nn.relu %y5 : (tensor<2x8xf16>) -> tensor<2x8xf16>
   return %p0, %p1, %p2, %p3, %p4, %p5, %p6, %y6 : tensor<2x10240xf16>, tensor<2x10240xf16>, tensor<2x10240xf16>, tensor<2x10240xf16>, tensor<2x10240xf16>, tensor<2x10240xf16>, tensor<2x10240xf16>, tensor<2x8xf16>
 }
+
+// -----
+
+// Keys and values that six layers compute from one text become one product, whose
+// slices attention reads. Queries come from elsewhere. What else reads the text
+// stays apart.
+// CHECK-LABEL: func.func @texts
+// CHECK-SAME:    %[[T:[^:]*]]: tensor<2x24x32xf16>
+// CHECK:         %[[P:.*]] = nn.matmul %[[T]], %{{.*}} : (tensor<2x24x32xf16>, tensor<32x384xf16>) -> tensor<2x24x384xf16>
+// CHECK-COUNT-6: nn.slice %[[P]] {sizes = array<i64: 2, 24, 64>
+// CHECK-COUNT-6: nn.attention
+// CHECK:         nn.matmul %[[T]], %{{.*}} : (tensor<2x24x32xf16>, tensor<32x16xf16>)
+func.func @texts(%t: tensor<2x24x32xf16>, %q0: tensor<2x2x5x16xf16>, %q1: tensor<2x2x5x16xf16>, %q2: tensor<2x2x5x16xf16>, %q3: tensor<2x2x5x16xf16>, %q4: tensor<2x2x5x16xf16>, %q5: tensor<2x2x5x16xf16>) -> (tensor<2x2x5x16xf16>, tensor<2x2x5x16xf16>, tensor<2x2x5x16xf16>, tensor<2x2x5x16xf16>, tensor<2x2x5x16xf16>, tensor<2x2x5x16xf16>, tensor<2x24x16xf16>) {
+  %wk0 = nn.constant "wk0" dense<1.0> : tensor<32x32xf16>
+  %k0 = nn.matmul %t, %wk0 : (tensor<2x24x32xf16>, tensor<32x32xf16>) -> tensor<2x24x32xf16>
+  %kr0 = nn.reshape %k0 {shape = array<i64: 2, 24, 2, 16>} : (tensor<2x24x32xf16>) -> tensor<2x24x2x16xf16>
+  %wv0 = nn.constant "wv0" dense<2.0> : tensor<32x32xf16>
+  %v0 = nn.matmul %t, %wv0 : (tensor<2x24x32xf16>, tensor<32x32xf16>) -> tensor<2x24x32xf16>
+  %vr0 = nn.reshape %v0 {shape = array<i64: 2, 24, 2, 16>} : (tensor<2x24x32xf16>) -> tensor<2x24x2x16xf16>
+  %kt0 = nn.transpose %kr0 {perm = array<i64: 0, 2, 3, 1>} : (tensor<2x24x2x16xf16>) -> tensor<2x2x16x24xf16>
+  %vt0 = nn.transpose %vr0 {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x24x2x16xf16>) -> tensor<2x2x24x16xf16>
+  %s0 = nn.matmul %q0, %kt0 : (tensor<2x2x5x16xf16>, tensor<2x2x16x24xf16>) -> tensor<2x2x5x24xf16>
+  %p0 = nn.softmax %s0 : (tensor<2x2x5x24xf16>) -> tensor<2x2x5x24xf16>
+  %y0 = nn.matmul %p0, %vt0 : (tensor<2x2x5x24xf16>, tensor<2x2x24x16xf16>) -> tensor<2x2x5x16xf16>
+  %wk1 = nn.constant "wk1" dense<3.0> : tensor<32x32xf16>
+  %k1 = nn.matmul %t, %wk1 : (tensor<2x24x32xf16>, tensor<32x32xf16>) -> tensor<2x24x32xf16>
+  %kr1 = nn.reshape %k1 {shape = array<i64: 2, 24, 2, 16>} : (tensor<2x24x32xf16>) -> tensor<2x24x2x16xf16>
+  %wv1 = nn.constant "wv1" dense<4.0> : tensor<32x32xf16>
+  %v1 = nn.matmul %t, %wv1 : (tensor<2x24x32xf16>, tensor<32x32xf16>) -> tensor<2x24x32xf16>
+  %vr1 = nn.reshape %v1 {shape = array<i64: 2, 24, 2, 16>} : (tensor<2x24x32xf16>) -> tensor<2x24x2x16xf16>
+  %kt1 = nn.transpose %kr1 {perm = array<i64: 0, 2, 3, 1>} : (tensor<2x24x2x16xf16>) -> tensor<2x2x16x24xf16>
+  %vt1 = nn.transpose %vr1 {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x24x2x16xf16>) -> tensor<2x2x24x16xf16>
+  %s1 = nn.matmul %q1, %kt1 : (tensor<2x2x5x16xf16>, tensor<2x2x16x24xf16>) -> tensor<2x2x5x24xf16>
+  %p1 = nn.softmax %s1 : (tensor<2x2x5x24xf16>) -> tensor<2x2x5x24xf16>
+  %y1 = nn.matmul %p1, %vt1 : (tensor<2x2x5x24xf16>, tensor<2x2x24x16xf16>) -> tensor<2x2x5x16xf16>
+  %wk2 = nn.constant "wk2" dense<5.0> : tensor<32x32xf16>
+  %k2 = nn.matmul %t, %wk2 : (tensor<2x24x32xf16>, tensor<32x32xf16>) -> tensor<2x24x32xf16>
+  %kr2 = nn.reshape %k2 {shape = array<i64: 2, 24, 2, 16>} : (tensor<2x24x32xf16>) -> tensor<2x24x2x16xf16>
+  %wv2 = nn.constant "wv2" dense<6.0> : tensor<32x32xf16>
+  %v2 = nn.matmul %t, %wv2 : (tensor<2x24x32xf16>, tensor<32x32xf16>) -> tensor<2x24x32xf16>
+  %vr2 = nn.reshape %v2 {shape = array<i64: 2, 24, 2, 16>} : (tensor<2x24x32xf16>) -> tensor<2x24x2x16xf16>
+  %kt2 = nn.transpose %kr2 {perm = array<i64: 0, 2, 3, 1>} : (tensor<2x24x2x16xf16>) -> tensor<2x2x16x24xf16>
+  %vt2 = nn.transpose %vr2 {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x24x2x16xf16>) -> tensor<2x2x24x16xf16>
+  %s2 = nn.matmul %q2, %kt2 : (tensor<2x2x5x16xf16>, tensor<2x2x16x24xf16>) -> tensor<2x2x5x24xf16>
+  %p2 = nn.softmax %s2 : (tensor<2x2x5x24xf16>) -> tensor<2x2x5x24xf16>
+  %y2 = nn.matmul %p2, %vt2 : (tensor<2x2x5x24xf16>, tensor<2x2x24x16xf16>) -> tensor<2x2x5x16xf16>
+  %wk3 = nn.constant "wk3" dense<7.0> : tensor<32x32xf16>
+  %k3 = nn.matmul %t, %wk3 : (tensor<2x24x32xf16>, tensor<32x32xf16>) -> tensor<2x24x32xf16>
+  %kr3 = nn.reshape %k3 {shape = array<i64: 2, 24, 2, 16>} : (tensor<2x24x32xf16>) -> tensor<2x24x2x16xf16>
+  %wv3 = nn.constant "wv3" dense<8.0> : tensor<32x32xf16>
+  %v3 = nn.matmul %t, %wv3 : (tensor<2x24x32xf16>, tensor<32x32xf16>) -> tensor<2x24x32xf16>
+  %vr3 = nn.reshape %v3 {shape = array<i64: 2, 24, 2, 16>} : (tensor<2x24x32xf16>) -> tensor<2x24x2x16xf16>
+  %kt3 = nn.transpose %kr3 {perm = array<i64: 0, 2, 3, 1>} : (tensor<2x24x2x16xf16>) -> tensor<2x2x16x24xf16>
+  %vt3 = nn.transpose %vr3 {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x24x2x16xf16>) -> tensor<2x2x24x16xf16>
+  %s3 = nn.matmul %q3, %kt3 : (tensor<2x2x5x16xf16>, tensor<2x2x16x24xf16>) -> tensor<2x2x5x24xf16>
+  %p3 = nn.softmax %s3 : (tensor<2x2x5x24xf16>) -> tensor<2x2x5x24xf16>
+  %y3 = nn.matmul %p3, %vt3 : (tensor<2x2x5x24xf16>, tensor<2x2x24x16xf16>) -> tensor<2x2x5x16xf16>
+  %wk4 = nn.constant "wk4" dense<9.0> : tensor<32x32xf16>
+  %k4 = nn.matmul %t, %wk4 : (tensor<2x24x32xf16>, tensor<32x32xf16>) -> tensor<2x24x32xf16>
+  %kr4 = nn.reshape %k4 {shape = array<i64: 2, 24, 2, 16>} : (tensor<2x24x32xf16>) -> tensor<2x24x2x16xf16>
+  %wv4 = nn.constant "wv4" dense<10.0> : tensor<32x32xf16>
+  %v4 = nn.matmul %t, %wv4 : (tensor<2x24x32xf16>, tensor<32x32xf16>) -> tensor<2x24x32xf16>
+  %vr4 = nn.reshape %v4 {shape = array<i64: 2, 24, 2, 16>} : (tensor<2x24x32xf16>) -> tensor<2x24x2x16xf16>
+  %kt4 = nn.transpose %kr4 {perm = array<i64: 0, 2, 3, 1>} : (tensor<2x24x2x16xf16>) -> tensor<2x2x16x24xf16>
+  %vt4 = nn.transpose %vr4 {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x24x2x16xf16>) -> tensor<2x2x24x16xf16>
+  %s4 = nn.matmul %q4, %kt4 : (tensor<2x2x5x16xf16>, tensor<2x2x16x24xf16>) -> tensor<2x2x5x24xf16>
+  %p4 = nn.softmax %s4 : (tensor<2x2x5x24xf16>) -> tensor<2x2x5x24xf16>
+  %y4 = nn.matmul %p4, %vt4 : (tensor<2x2x5x24xf16>, tensor<2x2x24x16xf16>) -> tensor<2x2x5x16xf16>
+  %wk5 = nn.constant "wk5" dense<11.0> : tensor<32x32xf16>
+  %k5 = nn.matmul %t, %wk5 : (tensor<2x24x32xf16>, tensor<32x32xf16>) -> tensor<2x24x32xf16>
+  %kr5 = nn.reshape %k5 {shape = array<i64: 2, 24, 2, 16>} : (tensor<2x24x32xf16>) -> tensor<2x24x2x16xf16>
+  %wv5 = nn.constant "wv5" dense<12.0> : tensor<32x32xf16>
+  %v5 = nn.matmul %t, %wv5 : (tensor<2x24x32xf16>, tensor<32x32xf16>) -> tensor<2x24x32xf16>
+  %vr5 = nn.reshape %v5 {shape = array<i64: 2, 24, 2, 16>} : (tensor<2x24x32xf16>) -> tensor<2x24x2x16xf16>
+  %kt5 = nn.transpose %kr5 {perm = array<i64: 0, 2, 3, 1>} : (tensor<2x24x2x16xf16>) -> tensor<2x2x16x24xf16>
+  %vt5 = nn.transpose %vr5 {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x24x2x16xf16>) -> tensor<2x2x24x16xf16>
+  %s5 = nn.matmul %q5, %kt5 : (tensor<2x2x5x16xf16>, tensor<2x2x16x24xf16>) -> tensor<2x2x5x24xf16>
+  %p5 = nn.softmax %s5 : (tensor<2x2x5x24xf16>) -> tensor<2x2x5x24xf16>
+  %y5 = nn.matmul %p5, %vt5 : (tensor<2x2x5x24xf16>, tensor<2x2x24x16xf16>) -> tensor<2x2x5x16xf16>
+  %u = nn.constant "u" dense<13.0> : tensor<32x16xf16>
+  %z = nn.matmul %t, %u : (tensor<2x24x32xf16>, tensor<32x16xf16>) -> tensor<2x24x16xf16>
+  return %y0, %y1, %y2, %y3, %y4, %y5, %z : tensor<2x2x5x16xf16>, tensor<2x2x5x16xf16>, tensor<2x2x5x16xf16>, tensor<2x2x5x16xf16>, tensor<2x2x5x16xf16>, tensor<2x2x5x16xf16>, tensor<2x24x16xf16>
+}
