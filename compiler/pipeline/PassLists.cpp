@@ -132,6 +132,12 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   passes.addPass(createByteTables(target));
   // Sparse weights lose their zeros where that is faster.
   passes.addPass(createCompressWeights(target, &compressed));
+  // A pointwise convolution of a product's sum with something else becomes one
+  // kernel of both, by the product of their weights, unless these are sparse.
+  // Variants that are too small for that would read the weights themselves.
+  if (options.fuse && !training && entry.states.empty() &&
+      entry.model.modules.size() == 1)
+    passes.addPass(createFoldProducts(target));
   // Quantized weights stay as they are, in the order in which kernels read
   // them.
   passes.addPass(createTileWeights(target));

@@ -134,6 +134,10 @@ def GateProducts : TargetPass<"gate-products"> {
   let summary = "Gate the halves of a matrix product's columns in its kernel";
 }
 
+def FoldProducts : TargetPass<"fold-products"> {
+  let summary = "Multiply the weights of a product and of the next one";
+}
+
 def FoldNorms : TargetPass<"fold-norms"> {
   let summary = "Fold layer norms into the matrix products around them";
 }

@@ -42,6 +42,7 @@
 #include "dialects/nn/rewrites/CompressWeights.h"
 #include "dialects/nn/rewrites/ConvBatchNorms.h"
 #include "dialects/nn/rewrites/FoldNorms.h"
+#include "dialects/nn/rewrites/FoldProducts.h"
 #include "dialects/nn/rewrites/GateProducts.h"
 #include "dialects/nn/rewrites/JoinAppends.h"
 #include "dialects/nn/rewrites/JoinMaps.h"
@@ -141,6 +142,10 @@ public:
     rewrites.add(nn::GateProductsRewrite{[](nn::MatmulOp product) {
       return nn::shapeOf(product.getY()).back() >= 64;
     }});
+    rewrites.add(
+        nn::FoldProductsRewrite{[](nn::ConvOp conv, nn::ConvOp, nn::AddOp) {
+          return nn::shapeOf(conv.getY()).back() >= 4;
+        }});
     rewrites.add(nn::FoldNormsRewrite{
         [](nn::MatmulOp product) {
           return nn::shapeOf(product.getY()).back() >= 64 ? 4 : 0;

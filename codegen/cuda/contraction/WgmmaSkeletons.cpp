@@ -5,6 +5,7 @@
 #include "dialects/nn/rewrites/AlignColumns.h"
 #include "dialects/nn/rewrites/ConvBatchNorms.h"
 #include "dialects/nn/rewrites/FoldNorms.h"
+#include "dialects/nn/rewrites/FoldProducts.h"
 #include "dialects/nn/rewrites/GateProducts.h"
 #include "dialects/nn/rewrites/SideOutputs.h"
 #include "dialects/nn/rewrites/SplitReductions.h"
@@ -218,6 +219,15 @@ static int64_t momentHeight(nn::ConvOp conv, ArrayRef<Operation *> epilogue,
              : 0;
 }
 
+/// Returns whether one kernel of tiles computes two pointwise convolutions and
+/// their sum.
+static bool addsProducts(nn::ConvOp conv, nn::ConvOp other, nn::AddOp sum,
+                         const Machine &machine) {
+  auto info = describeWgmmaConv(conv, {other, sum}, machine.arch);
+  return info && !machine.batchInvariant &&
+         info->n * info->p * info->q >= kTileRows;
+}
+
 /// Microseconds that the small kernels of a joint gradient take, those that
 /// others wait for.
 static constexpr double kJointKernels = 15;
@@ -261,6 +271,10 @@ class WgmmaConv : public WgmmaSkeleton<WgmmaConvAttr, nn::ConvInfo> {
     rewrites.add(nn::ConvBatchNormsRewrite{[&machine](nn::ConvOp conv) {
       return jointNormParts(conv, machine.arch);
     }});
+    rewrites.add(nn::FoldProductsRewrite{
+        [&machine](nn::ConvOp conv, nn::ConvOp other, nn::AddOp sum) {
+          return addsProducts(conv, other, sum, machine);
+        }});
   }
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {

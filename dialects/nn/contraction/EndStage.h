@@ -109,8 +109,8 @@ llvm::SmallVector<mlir::Value, 2> operandsOf(const EndStage &stage);
 struct Epilogue {
   /// The contraction's result; for a convolution, with its bias.
   mlir::Value product;
-  /// A second convolution of other operands, whose sums are added in place of a
-  /// residual; one of the two may have a bias.
+  /// A second convolution of other operands, whose sums are added; one of the
+  /// two may have a bias.
   ConvOp addend;
   llvm::SmallVector<EndStage, 4> stages;
 

@@ -125,6 +125,7 @@ private:
 
   Operation *contraction;
   ConvOp addend;
+  bool addsAddend = false;
   Value product, bias, residual;
   /// The sums before the activation; the last operator's result.
   Value sum, value;
@@ -232,6 +233,11 @@ Legality EpilogueParser::takeReduction(Operation *op, const Reduction &found) {
 
 bool EpilogueParser::takeOperand(Value other) {
   ArrayRef<int64_t> shape = type().getShape();
+  if (addend && other == addend.getY()) {
+    bool isFirst = !addsAddend;
+    addsAddend = true;
+    return isFirst;
+  }
   if (channel && isPerChannel(shapeOf(other), shape, *channel) &&
       (!bias || bias == other))
     bias = other;
@@ -278,7 +284,7 @@ Legality EpilogueParser::checkAddend() const {
     return std::nullopt;
   auto conv = cast<ConvOp>(contraction);
   ConvOp other = addend;
-  if (isMixed || residual != other.getY() ||
+  if (isMixed || !addsAddend ||
       other.getChannelsLast() != conv.getChannelsLast())
     return Mismatch("the second convolution is not just added to the first");
   return std::nullopt;
@@ -320,7 +326,7 @@ Match<Epilogue> EpilogueParser::finish() const {
     add(*norm);
   if (bias)
     add(stage::Load{Role::bias, bias});
-  if (residual && !addend)
+  if (residual)
     add(stage::Load{Role::residual, residual});
   if (normalizesResidual)
     add(*norm);
