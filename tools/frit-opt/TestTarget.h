@@ -137,7 +137,8 @@ public:
       if (!product || nn::shapeOf(product.getA()).front() != 2)
         return {};
       return cuda::GemvAttr::get(fusion.getContext(), /*columns=*/128,
-                                 /*split=*/1, /*threads=*/512, /*blocks=*/2);
+                                 /*split=*/1, /*threads=*/512, /*blocks=*/2,
+                                 /*stages=*/0);
     }});
     rewrites.add(nn::GateProductsRewrite{[](nn::MatmulOp product) {
       return nn::shapeOf(product.getY()).back() >= 64;

@@ -2,6 +2,7 @@
 
 #include "codegen/cuda/contraction/Contraction.h"
 #include "codegen/cuda/contraction/ProblemText.h"
+#include "dialects/nn/operators/Quantized.h"
 #include "dialects/nn/rewrites/RunBeside.h"
 
 using namespace mlir;
@@ -17,12 +18,18 @@ static constexpr int64_t kGemvThreads = 256, kGemvWarps = kGemvThreads / 32;
 static constexpr int64_t kWarpColumns = 4;
 /// Warps per SM whose loads hide the latency of memory.
 static constexpr int64_t kBusyWarps = 16;
-/// Beside other kernels, one in so many SMs has a block, of so many threads and
-/// columns, with most of an SM's registers. Bytes per microsecond that it reads
-/// on an H200.
-static constexpr int64_t kBesideSms = 6, kBesideThreads = 512,
-                         kBesideColumns = 128;
-static constexpr double kBesideRate = 38e3;
+/// A tile of plain_tiles.cuh: elements of a row along k, and bytes.
+static constexpr int64_t kTileDepth = 64,
+                         kTileBytes = nn::kTileRows * kTileDepth * 2;
+/// Beside other kernels, one in so many SMs has a block of so many threads. Of
+/// f32, it has so many columns, and most of an SM's registers; of 16 bits, most
+/// of its shared memory: up to so many stages. Bytes per microsecond that it
+/// reads on an H200.
+static constexpr int64_t kBesideThreads = 512, kBesideSms = 6,
+                         kBesideColumns = 128, kTurnsSms = 11, kTurnsStages = 6;
+static constexpr double kBesideRate = 38e3, kTurnsRate = 85e3;
+/// The range of stages that a schedule may have.
+static constexpr int64_t kMostStages = 64;
 
 /// Elements of B in a load of 16 bytes.
 static int64_t widthOf(const nn::GemmInfo &info) {
@@ -61,22 +68,23 @@ static GemvAttr chooseGemv(const nn::GemmInfo &info, const Machine &machine) {
     while (columns > 2 * width && ceilDiv(info.n, columns) < 2 * sms)
       columns /= 2;
     return GemvAttr::get(context, columns, /*split=*/1, kGemvThreads,
-                         /*blocks=*/0);
+                         /*blocks=*/0, /*stages=*/0);
   }
   int64_t mine = kWarpColumns, steps = ceilDiv(info.k, 32 * width), split = 1;
   while (split < kGemvWarps && 2 * split <= steps &&
          ceilDiv(info.n, mine) * split < kBusyWarps * sms)
     split *= 2;
   return GemvAttr::get(context, mine * kGemvWarps / split, split, kGemvThreads,
-                       /*blocks=*/0);
+                       /*blocks=*/0, /*stages=*/0);
 }
 
 LogicalResult
 GemvAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                  int64_t columns, int64_t split, int64_t threads,
-                 int64_t blocks) {
+                 int64_t blocks, int64_t stages) {
   if (failed(requireBlock(emitError, threads)) ||
-      failed(requireRanges(emitError, {{"blocks", blocks, 0, kMostBlocks}})) ||
+      failed(requireRanges(emitError, {{"blocks", blocks, 0, kMostBlocks},
+                                       {"stages", stages, 0, kMostStages}})) ||
       failed(require(emitError, isPowerOf2UpTo(split, threads / 32), "split",
                      "a power of 2 up to the number of warps")))
     return failure();
@@ -84,8 +92,31 @@ GemvAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                  "a power of 2 up to 256");
 }
 
+/// Returns the shared memory of a block: of its stages, and of the rows of A.
+static int64_t sharedBytesOf(const nn::GemmInfo &info, GemvAttr schedule) {
+  if (!schedule.getStages())
+    return 0;
+  return schedule.getThreads() / 32 * schedule.getStages() * kTileBytes +
+         ceilDiv(info.k, kTileDepth) * info.m * kTileDepth * 2;
+}
+
+/// Returns why a schedule with stages does not fit.
+static nn::Legality checkStages(const nn::GemmInfo &info, GemvAttr schedule,
+                                const Machine &machine) {
+  if (!schedule.getBlocks() || schedule.getStages() < 2)
+    return nn::Mismatch("only blocks that take turns have stages, two or more");
+  if (!isHalf(elementType(info.b)) || machine.arch.capability < 80)
+    return nn::Mismatch("the tensor cores do not multiply its elements");
+  if (schedule.getColumns() != schedule.getThreads() / 32 * nn::kTileRows)
+    return nn::Mismatch("a warp with stages has 16 columns");
+  if (sharedBytesOf(info, schedule) > machine.arch.sharedPerBlock)
+    return nn::Mismatch("its stages do not fit into shared memory");
+  return std::nullopt;
+}
+
 /// Returns why a schedule, which may be a user's, does not fit.
-static nn::Legality checkSchedule(const nn::GemmInfo &info, GemvAttr schedule) {
+static nn::Legality checkSchedule(const nn::GemmInfo &info, GemvAttr schedule,
+                                  const Machine &machine) {
   int64_t warps = schedule.getThreads() / 32, width = widthOf(info);
   int64_t columns = schedule.getColumns(), split = schedule.getSplit();
   if (!info.transposeB) {
@@ -100,6 +131,8 @@ static nn::Legality checkSchedule(const nn::GemmInfo &info, GemvAttr schedule) {
   if (nn::Legality why =
           checkBlocks(schedule.getBlocks(), ceilDiv(info.n, columns)))
     return why;
+  if (schedule.getStages())
+    return checkStages(info, schedule, machine);
   int64_t groups = warps / split;
   if (warps % split || columns % groups ||
       columns / groups * int64_t(llvm::PowerOf2Ceil(info.m)) > 32)
@@ -110,12 +143,20 @@ static nn::Legality checkSchedule(const nn::GemmInfo &info, GemvAttr schedule) {
 /// Returns the schedule of a product of as few blocks as leave other kernels
 /// most SMs; null if it has none, or is so small that it would take one turn.
 static GemvAttr chooseBeside(const nn::GemmInfo &info, const Machine &machine) {
-  int64_t blocks = machine.arch.sms / kBesideSms;
-  if (!machine.arch.hasPdl || info.n < 2 * blocks * kBesideColumns)
+  bool isShort = isHalf(elementType(info.b));
+  int64_t blocks = machine.arch.sms / (isShort ? kTurnsSms : kBesideSms);
+  int64_t columns =
+      isShort ? kBesideThreads / 32 * nn::kTileRows : kBesideColumns;
+  if (!machine.arch.hasPdl || info.n < 2 * blocks * columns)
     return {};
-  auto schedule = GemvAttr::get(info.a.getContext(), kBesideColumns,
-                                /*split=*/1, kBesideThreads, blocks);
-  return checkSchedule(info, schedule) ? GemvAttr() : schedule;
+  int64_t stages = isShort ? kTurnsStages : 0;
+  do {
+    auto schedule = GemvAttr::get(info.a.getContext(), columns, /*split=*/1,
+                                  kBesideThreads, blocks, stages);
+    if (!checkSchedule(info, schedule, machine))
+      return schedule;
+  } while (--stages > 1);
+  return {};
 }
 
 namespace {
@@ -164,8 +205,9 @@ class Gemv : public SkeletonOf<GemvAttr, nn::GemmInfo> {
       const nn::Match<nn::GemmInfo> &info = problem.gemm();
       double bytes =
           double(info->n * info->k * storageBytes(elementType(info->b)));
+      double rate = schedule.getStages() ? kTurnsRate : kBesideRate;
       cost.microseconds =
-          std::max(cost.microseconds, bytes / (double(blocks) * kBesideRate));
+          std::max(cost.microseconds, bytes / (double(blocks) * rate));
       cost.occupancy = double(blocks) / double(machine.arch.sms);
     }
     return cost;
@@ -178,7 +220,7 @@ class Gemv : public SkeletonOf<GemvAttr, nn::GemmInfo> {
       return info;
     if (nn::Legality why = checkGemv(*info, machine))
       return *why;
-    if (nn::Legality why = checkSchedule(*info, schedule))
+    if (nn::Legality why = checkSchedule(*info, schedule, machine))
       return *why;
     if (nn::Legality why = checkFunction(info->epilogue, problem.lowered()))
       return *why;
@@ -194,15 +236,20 @@ class Gemv : public SkeletonOf<GemvAttr, nn::GemmInfo> {
                               {"split", schedule.getSplit()},
                               {"threads", schedule.getThreads()}});
     text.addConstants("bool", {{"early", text.isConstant(info.b)}});
-    int64_t blocks = schedule.getBlocks();
-    if (blocks)
-      text.addConstants("bool", {{"inTurns", true}});
+    int64_t blocks = schedule.getBlocks(), stages = schedule.getStages();
     KernelText kernel;
-    kernel.header = "gemv";
-    std::string call = "frit::gemv<" + text.problem() + ">(" +
-                       text.parameter(info.a) + ", " + text.parameter(info.b) +
-                       ", " + text.parameter(info.epilogue.bias()) + ", " +
-                       text.parameter(info.epilogue.residual()) + ", y0);\n";
+    kernel.header = stages ? "gemv_turns" : "gemv";
+    kernel.sharedBytes = sharedBytesOf(info, schedule);
+    if (stages)
+      text.addConstants(
+          "int", {{"stages", stages}, {"sharedBytes", kernel.sharedBytes}});
+    else if (blocks)
+      text.addConstants("bool", {{"inTurns", true}});
+    std::string call =
+        std::string(stages ? "frit::gemvTurns<" : "frit::gemv<") +
+        text.problem() + ">(" + text.parameter(info.a) + ", " +
+        text.parameter(info.b) + ", " + text.parameter(info.epilogue.bias()) +
+        ", " + text.parameter(info.epilogue.residual()) + ", y0);\n";
     KernelFrame frame = {.threads = schedule.getThreads(),
                          .wait = PdlWait::inSkeleton};
     // Kernels after this one start when it ends: until then they would occupy

@@ -7,7 +7,9 @@ def Cuda_GemvAttr : Cuda_EarlyContractionSchedule<"Gemv", "gemv"> {
   let summary = "A product of a few rows, as fast as its matrix is read.";
   let parameters = (ins Number<"columns of a block">:$columns,
       NumberOr<"1", "warps that share k, if the matrix is transposed">:$split,
-      Number<"threads of a block">:$threads, Blocks:$blocks);
+      Number<"threads of a block">:$threads, Blocks:$blocks,
+      NumberOr<"0", "parts of k of a warp in shared memory, of 16-bit numbers, "
+                    "if blocks take turns; 0: in registers">:$stages);
 }
 
 def Cuda_RowsGemmAttr : Cuda_Schedule<"RowsGemm", "rows_gemm"> {

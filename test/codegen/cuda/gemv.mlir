@@ -86,3 +86,21 @@ func.func @beside(%x: tensor<2x512xf16>, %w: tensor<8192x512xf16>) {
   }
   return
 }
+
+// -----
+
+// With stages, a warp has 16 columns, and copies parts of them to its ring in
+// shared memory: 16 warps by 4 stages of 2 KiB, and the rows of A.
+// CHECK: // k0 #cuda.gemv<columns = 256, threads = 512, blocks = 12, stages = 4> grid 12x1x1 block 512 shared 133120
+// CHECK-NOT: inTurns
+// CHECK: static constexpr int stages = 4, sharedBytes = 133120;
+// CHECK-NOT: pdlTrigger
+// CHECK: frit::gemvTurns<k0_problem>
+func.func @rings(%x: tensor<2x512xf16>, %w: tensor<8192x512xf16>) {
+  %0 = nn.fusion(%x, %w) schedule(#cuda.gemv<columns = 256, threads = 512, blocks = 12, stages = 4>) : (tensor<2x512xf16>, tensor<8192x512xf16>) -> tensor<2x8192xf16> {
+  ^bb0(%a: tensor<2x512xf16>, %b: tensor<8192x512xf16>):
+    %1 = nn.matmul %a, %b {transpose_b} : (tensor<2x512xf16>, tensor<8192x512xf16>) -> tensor<2x8192xf16>
+    nn.yield %1 : tensor<2x8192xf16>
+  }
+  return
+}

@@ -79,6 +79,54 @@ func.func @gemv_turns_split(%x: tensor<2x512xf16>, %y: tensor<4096x512xf16>) {
 
 // -----
 
+func.func @gemv_stages_alone(%x: tensor<2x512xf16>, %y: tensor<4096x512xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: only blocks that take turns have stages, two or more (schedule #cuda.}}
+  %0 = nn.fusion(%x, %y) schedule(#cuda.gemv<columns = 256, threads = 512, stages = 4>) : (tensor<2x512xf16>, tensor<4096x512xf16>) -> tensor<2x4096xf16> {
+  ^bb0(%x_: tensor<2x512xf16>, %y_: tensor<4096x512xf16>):
+    %m = nn.matmul %x_, %y_ {transpose_b} : (tensor<2x512xf16>, tensor<4096x512xf16>) -> tensor<2x4096xf16>
+    nn.yield %m : tensor<2x4096xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @gemv_stages_wide(%x: tensor<2x512xf32>, %y: tensor<4096x512xf32>) {
+  // expected-error@+1 {{has no CUDA kernel: the tensor cores do not multiply its elements (schedule #cuda.}}
+  %0 = nn.fusion(%x, %y) schedule(#cuda.gemv<columns = 256, threads = 512, blocks = 2, stages = 4>) : (tensor<2x512xf32>, tensor<4096x512xf32>) -> tensor<2x4096xf32> {
+  ^bb0(%x_: tensor<2x512xf32>, %y_: tensor<4096x512xf32>):
+    %m = nn.matmul %x_, %y_ {transpose_b} : (tensor<2x512xf32>, tensor<4096x512xf32>) -> tensor<2x4096xf32>
+    nn.yield %m : tensor<2x4096xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @gemv_stages_columns(%x: tensor<2x512xf16>, %y: tensor<4096x512xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: a warp with stages has 16 columns (schedule #cuda.}}
+  %0 = nn.fusion(%x, %y) schedule(#cuda.gemv<columns = 128, threads = 512, blocks = 2, stages = 4>) : (tensor<2x512xf16>, tensor<4096x512xf16>) -> tensor<2x4096xf16> {
+  ^bb0(%x_: tensor<2x512xf16>, %y_: tensor<4096x512xf16>):
+    %m = nn.matmul %x_, %y_ {transpose_b} : (tensor<2x512xf16>, tensor<4096x512xf16>) -> tensor<2x4096xf16>
+    nn.yield %m : tensor<2x4096xf16>
+  }
+  return
+}
+
+// -----
+
+func.func @gemv_stages_many(%x: tensor<2x512xf16>, %y: tensor<4096x512xf16>) {
+  // expected-error@+1 {{has no CUDA kernel: its stages do not fit into shared memory (schedule #cuda.}}
+  %0 = nn.fusion(%x, %y) schedule(#cuda.gemv<columns = 256, threads = 512, blocks = 2, stages = 64>) : (tensor<2x512xf16>, tensor<4096x512xf16>) -> tensor<2x4096xf16> {
+  ^bb0(%x_: tensor<2x512xf16>, %y_: tensor<4096x512xf16>):
+    %m = nn.matmul %x_, %y_ {transpose_b} : (tensor<2x512xf16>, tensor<4096x512xf16>) -> tensor<2x4096xf16>
+    nn.yield %m : tensor<2x4096xf16>
+  }
+  return
+}
+
+// -----
+
 func.func @no_fallback(%x: tensor<64x64xf16>, %y: tensor<64x64xf16>) {
   // expected-error@+1 {{has no CUDA kernel: only a library computes it (schedule #cuda.}}
   %0 = nn.fusion(%x, %y) schedule(#cuda.cublas_gemm<>) : (tensor<64x64xf16>, tensor<64x64xf16>) -> tensor<64x64xf16> {

@@ -1,6 +1,6 @@
-//===- gemv.cu - Checks gemv.cuh ------------------------------------------===//
+//===- gemv.cu - Checks gemv.cuh and gemv_turns.cuh -----------------------===//
 
-#include "frit/gemv.cuh"
+#include "frit/gemv_turns.cuh"
 
 /// Leading dimensions exceed the rows by `Pad` elements.
 template <class T, int M, int N, int K, bool TransposeB, int Columns,
@@ -26,17 +26,32 @@ template <class P> struct Turns : P {
   static constexpr bool inTurns = true;
 };
 
+/// Likewise, by rings of stages.
+template <class P, int Stages> struct Rings : P {
+  static constexpr int stages = Stages, sharedBytes = 1 << 18;
+};
+
+template <class P>
+__device__ void product(const typename P::A *a, const typename P::B *b,
+                        const typename P::Bias *bias, const typename P::D *r,
+                        typename P::D *d) {
+  if constexpr (requires { P::stages; })
+    frit::gemvTurns<P>(a, b, bias, r, d);
+  else
+    frit::gemv<P>(a, b, bias, r, d);
+}
+
 template <class P>
 __global__ void __launch_bounds__(P::threads)
     plain(const typename P::A *a, const typename P::B *b, typename P::D *d) {
-  frit::gemv<P>(a, b, nullptr, nullptr, d);
+  product<P>(a, b, nullptr, nullptr, d);
 }
 template <class P>
 __global__ void __launch_bounds__(P::threads)
     full(const typename P::A *a, const typename P::B *b,
          const typename P::Bias *bias, const typename P::D *r,
          typename P::D *d) {
-  frit::gemv<P>(a, b, bias, r, d);
+  product<P>(a, b, bias, r, d);
 }
 
 // Products of a language model of 1 and of 8 billion weights, for one and for
@@ -48,11 +63,16 @@ using Head = Problem<frit::bf16, 1, 128256, 2048, true, 32>;
 using Large = Problem<frit::bf16, 1, 14336, 4096, true, 32>;
 using Single = Problem<float, 2, 2048, 2048, true, 4, 8>;
 using LargePlain = Problem<frit::bf16, 1, 14336, 4096, false, 64>;
+using Modulations =
+    Rings<Problem<frit::f16, 2, 27648, 1152, true, 256, 1, 512>, 6>;
 using OutputPlain = Problem<frit::bf16, 1, 2048, 2048, false, 16>;
 
 template __global__ void full<Output>(const frit::bf16 *, const frit::bf16 *,
                                       const frit::bf16 *, const frit::bf16 *,
                                       frit::bf16 *);
+template __global__ void full<Modulations>(const frit::f16 *, const frit::f16 *,
+                                           const frit::f16 *, const frit::f16 *,
+                                           frit::f16 *);
 template __global__ void plain<Single>(const float *, const float *, float *);
 template __global__ void plain<Down4>(const frit::bf16 *, const frit::bf16 *,
                                       frit::bf16 *);
@@ -68,7 +88,15 @@ using namespace harness;
 template <class P> static dim3 gridOf() {
   if constexpr (requires { P::inTurns; })
     return dim3(22);
+  if constexpr (requires { P::stages; })
+    return dim3(12);
   return dim3((P::n + P::columns - 1) / P::columns);
+}
+
+template <class P> static int sharedOf() {
+  if constexpr (requires { P::stages; })
+    return frit::gemvTurnsShared<P>();
+  return 0;
 }
 
 template <class P> static void check(bool isFull) {
@@ -95,10 +123,11 @@ template <class P> static void check(bool isFull) {
       want[at] = activate(typename P::Epilogue(), sum);
     }
   if (isFull)
-    launch(full<P>, gridOf<P>(), P::threads, a.get(), b.get(), bias.get(),
-           r.get(), d.get());
+    launchShared(full<P>, gridOf<P>(), P::threads, sharedOf<P>(), a.get(),
+                 b.get(), bias.get(), r.get(), d.get());
   else
-    launch(plain<P>, gridOf<P>(), P::threads, a.get(), b.get(), d.get());
+    launchShared(plain<P>, gridOf<P>(), P::threads, sharedOf<P>(), a.get(),
+                 b.get(), d.get());
   expect("gemv " + std::to_string(P::m) + "x" + std::to_string(P::n) + "x" +
              std::to_string(P::k),
          d, want, epsilonOf<typename P::D>());
@@ -120,6 +149,13 @@ static void checks() {
   check<Turns<Problem<f16, 3, 1500, 512, true, 32>>>(true);
   check<Turns<Problem<float, 1, 703, 132, true, 16, 1, 128, 4>>>(false);
   check<Turns<Problem<bf16, 4, 90, 1032, true, 16, 1, 64>>>(true);
+  // Rings: warps without a tile, with one or several, the last of fewer
+  // columns; partial steps, one step alone, and more steps than stages.
+  check<Rings<Problem<f16, 2, 3104, 296, true, 128, 1, 256, 8>, 6>>(true);
+  check<Rings<Problem<bf16, 4, 1003, 264, true, 32, 1, 64>, 2>>(true);
+  check<Rings<Problem<f16, 1, 90, 1032, true, 64, 1, 128, 0, f16, frit::Silu>,
+              3>>(false);
+  check<Rings<Problem<bf16, 3, 800, 40, true, 32, 1, 64, 8>, 5>>(false);
   // Along n: parts of a warp's columns, more rows than threads read.
   check<Problem<bf16, 1, 64, 512, false, 64>>(true);
   check<Problem<f16, 3, 40, 77, false, 16, 1, 64, 8>>(false);
@@ -142,8 +178,8 @@ template <class P> static void benchOne(const char *name) {
   b.randomize(2);
   bench(name, 1e-9 * bytes * copies, "GB/s", [&] {
     for (int i = 0; i < copies; ++i)
-      launch(plain<P>, gridOf<P>(), P::threads, a.get(),
-             b.get() + bytes / 2 * i, d.get());
+      launchShared(plain<P>, gridOf<P>(), P::threads, sharedOf<P>(), a.get(),
+                   b.get() + bytes / 2 * i, d.get());
   });
 }
 #endif
@@ -162,6 +198,7 @@ static void benches() {
   benchOne<Problem<f16, 2, 27648, 1152, true, 32>>("gemv 2x27648x1152");
   benchOne<Turns<Problem<f16, 2, 27648, 1152, true, 128, 1, 512>>>(
       "gemv 2x27648x1152, 22 blocks");
+  benchOne<Modulations>("gemv 2x27648x1152, rings of 12 blocks");
   benchOne<OutputPlain>("gemv 1x2048x2048, along n");
   benchOne<LargePlain>("gemv 1x14336x4096, along n");
   benchOne<Problem<bf16, 4, 14336, 4096, false, 64>>(

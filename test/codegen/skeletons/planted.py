@@ -234,6 +234,14 @@ FAULTS = {"wgmma_gemm": {
     "causal: a query's own key hidden":
         ("attention_gradient_rows.cuh", "OfKeys ? other < row :",
          "OfKeys ? other <= row :", WRONG),
+}, "gemv": {
+    "rings of few blocks: no wait for copies":
+        ("gemv_turns.cuh", "      waitCopies<stages - 1>();\n", "", WRONG),
+    "rings of few blocks: no wait for rows of A":
+        ("gemv_turns.cuh", "  waitCopies<0>();\n  __syncthreads();\n", "", WRONG),
+    "rings of few blocks: the next tile of another warp":
+        ("gemv_turns.cuh", "      fetched += turn;\n", "      fetched += gridDim.x;\n",
+         WRONG),
 }, "rows_gemm": {
     "rings of codes: no wait for copies":
         ("code_rows.cuh", "          waitCopies<P::stages - 1>();\n", "", WRONG),
