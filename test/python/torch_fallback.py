@@ -7,6 +7,7 @@ import os
 
 import torch
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 import frit.torch
 from torch_support import (DEVICE, OPTIONS, Net, artifacts, compiled, images,
@@ -20,6 +21,30 @@ def test_complex():
     assert "takes tensors of torch.complex64" in reason, reason
     reason, = told(lambda: compiled(torch.complex)(images(4), images(4)))
     assert "returns tensors of torch.complex64" in reason, reason
+
+
+def test_checkpoint():
+    """A checkpointed region drops the same elements for its gradients."""
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.last = nn.Linear(8, 8), nn.Linear(8, 8)
+
+        def forward(self, x):
+            return self.last(checkpoint(
+                lambda t: nn.functional.dropout(self.first(t), 0.5).tanh(), x,
+                use_reentrant=False))
+
+    net = Block().to(DEVICE)
+    x = images(4, 8)
+    gradients = []
+    for run in net, compiled(net):
+        torch.manual_seed(1)
+        net.zero_grad()
+        run(x).sum().backward()
+        gradients.append([p.grad.clone() for p in net.parameters()])
+    for plain, ours in zip(*gradients):
+        torch.testing.assert_close(ours, plain)
 
 
 def test_falls_back():

@@ -265,6 +265,14 @@ def refresh() -> None:
         graph.look_anew()
 
 
+def _has_checkpoint(graph: torch.fx.GraphModule) -> bool:
+    """Returns whether a part of the graph runs under torch.utils.checkpoint."""
+    checkpoint = torch.ops.higher_order.tag_activation_checkpoint
+    return any(node.target is checkpoint for part in graph.modules()
+               if isinstance(part, torch.fx.GraphModule)
+               for node in part.graph.nodes)
+
+
 def backend(graph: torch.fx.GraphModule, examples: Sequence[Any], *,
             options: Mapping[str, Any] | None = None, **_: Any):
     """The backend "frit" of `torch.compile`. Compiles at the first call."""
@@ -282,6 +290,10 @@ def backend(graph: torch.fx.GraphModule, examples: Sequence[Any], *,
             isinstance(e, torch.Tensor) and e.requires_grad
             for e in (*examples, *graph.parameters(), *graph.buffers())):
         _tell("its gradients may be asked for; call it under torch.no_grad()")
+        # A checkpointed region that runs as it is draws other random numbers when it
+        # runs again for its gradients.
+        if _has_checkpoint(graph):
+            return torch._dynamo.lookup_backend("aot_eager")(graph, examples)
         return graph.forward
     for node in returned:
         value = getattr(node, "meta", {}).get("example_value")
