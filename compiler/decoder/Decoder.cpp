@@ -42,7 +42,7 @@ std::unique_ptr<Decoder> decoder::readFolder(StringRef path,
     return nullptr;
   auto scheme = readScheme((*text)->getBuffer(), loc);
   std::string older = pathIn(path, "quantize_config.json");
-  if (scheme && !scheme->isQuantized)
+  if (scheme && !scheme->isQuantized && llvm::sys::fs::is_regular_file(older))
     if (auto own = llvm::MemoryBuffer::getFile(older)) {
       if (options.onFile)
         options.onFile(older);

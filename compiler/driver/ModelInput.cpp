@@ -3,6 +3,7 @@
 #include "compiler/driver/ModelInput.h"
 
 #include "compiler/driver/ForeignFormats.h"
+#include "compiler/support/InputFile.h"
 
 #include "llvm/Support/FileSystem.h"
 
@@ -10,12 +11,8 @@ namespace fs = llvm::sys::fs;
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 frit::readFile(const std::string &path) {
-  // Reading a device may never end.
-  fs::file_status status;
-  if (path != "-" && !fs::status(path, status) &&
-      (status.type() == fs::file_type::character_file ||
-       status.type() == fs::file_type::block_file))
-    return llvm::createStringError("'" + path + "': is a device");
+  if (std::error_code error = checkInput(path))
+    return llvm::createFileError(path, error);
   auto file = llvm::MemoryBuffer::getFileOrSTDIN(
       path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!file)

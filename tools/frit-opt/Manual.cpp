@@ -46,7 +46,10 @@ HelpTable frit::optManual() {
                                      table::OPT_other_Group});
   for (HelpOption &row : passes())
     help.options.push_back(std::move(row));
-  help.statuses = {{0, "done"}, {1, "the input or an option is at fault"}};
+  help.statuses = {{0, "done"},
+                   {1, "the input or an option is at fault"},
+                   {2, "an output is one of the files that are read"},
+                   {4, "an output cannot be written"}};
   help.examples = {
       {"fritc --emit=nn model.onnx -o model.mlir", "writes the imported graph"},
       {"frit-opt model.mlir --precision=mode=fp16 --simplify",

@@ -1,6 +1,7 @@
 //===- main.cpp - frit-opt: runs passes on .mlir --------------------------===//
 
 #include "compiler/driver/Status.h"
+#include "compiler/support/InputFile.h"
 #include "compiler/support/OutputFile.h"
 #include "frit/printable.h"
 #include "tools/frit-opt/Manual.h"
@@ -18,6 +19,8 @@ static std::error_code checkInput(llvm::StringRef path) {
     return {};
   if (fs::is_directory(path))
     return std::make_error_code(std::errc::is_a_directory);
+  if (std::error_code error = frit::checkInput(path.str()))
+    return error;
   return fs::access(path, fs::AccessMode::Exist);
 }
 
@@ -61,6 +64,10 @@ int main(int argc, char **argv) {
     llvm::errs() << "frit-opt: " << frit::printable(message) << "\n";
     return frit::isOutputFault(error) ? int(frit::kBadUsage) : EXIT_FAILURE;
   };
+  auto failToWrite = [&](const std::string &message, std::error_code error) {
+    int status = fail(message, error);
+    return status == frit::kBadUsage ? status : int(frit::kMachine);
+  };
   // MLIR would print these names as they are.
   if (std::error_code error = checkInput(input))
     return fail("cannot read '" + input + "': " + error.message(), error);
@@ -68,17 +75,17 @@ int main(int argc, char **argv) {
   if (auto refusal =
           checkOutputs(llvm::ArrayRef(argv, size_t(argc)).drop_front(), output);
       refusal.code)
-    return fail(refusal.message, refusal.code);
+    return failToWrite(refusal.message, refusal.code);
   if (output == "-")
     return mlir::asMainReturnCode(
         mlir::MlirOptMain(argc, argv, input, output, registry));
   // MLIR removes an output after an error, even a link to standard output.
   frit::OutputFile file;
   if (std::error_code error = frit::OutputFile::create(output, file))
-    return fail(frit::describeOutputError(output, error), error);
+    return failToWrite(frit::describeOutputError(output, error), error);
   if (failed(mlir::MlirOptMain(argc, argv, input, file.path(), registry)))
     return EXIT_FAILURE;
   if (std::error_code error = file.commit())
-    return fail(frit::describeOutputError(output, error), error);
+    return failToWrite(frit::describeOutputError(output, error), error);
   return EXIT_SUCCESS;
 }

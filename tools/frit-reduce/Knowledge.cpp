@@ -5,6 +5,7 @@
 #include "compiler/import/Import.h"
 #include "compiler/onnx/ModelTensors.h"
 #include "compiler/onnx/reader/Tensors.h"
+#include "compiler/support/InputFile.h"
 #include "compiler/support/OutputFile.h"
 #include "dialects/nn/Fold.h"
 
@@ -60,6 +61,8 @@ static llvm::Error takeIn(onnx::TensorProto &tensor, StringRef folder,
   if (bytes > INT_MAX)
     return failure("its weights have more than 2 GiB, which protobuf cannot "
                    "hold");
+  if (std::error_code error = checkInput(path.str().str()))
+    return failure(what + "cannot read '" + path + "': " + error.message());
   auto file = llvm::MemoryBuffer::getFileSlice(path, length, offset);
   if (!file)
     return failure(what + "cannot read '" + path +
@@ -72,6 +75,8 @@ static llvm::Error takeIn(onnx::TensorProto &tensor, StringRef folder,
 }
 
 llvm::Expected<onnx::ModelProto> frit::reduce::readModel(StringRef path) {
+  if (std::error_code error = checkInput(path.str()))
+    return failure(error.message());
   auto file = llvm::MemoryBuffer::getFile(path);
   if (!file)
     return failure(file.getError().message());

@@ -2,6 +2,7 @@
 
 #include "tools/frit-reduce/Test.h"
 
+#include "compiler/driver/Status.h"
 #include "compiler/support/Interrupts.h"
 #include "compiler/support/OutputFile.h"
 
@@ -29,8 +30,8 @@ llvm::Expected<Test> Test::create(StringRef program,
   test.seconds = seconds;
   test.progress = progress;
   if (auto code = TemporaryFolder::create(test.folder))
-    return llvm::createStringError("cannot make a folder for models: " +
-                                   code.message());
+    return ofMachine(llvm::createStringError(
+        "cannot make a folder for models: " + code.message()));
   test.file = test.folder.file("model.onnx");
   return test;
 }
@@ -43,8 +44,8 @@ llvm::Expected<bool> Test::isInteresting(const onnx::ModelProto &model) {
     return known->second;
 
   if (std::error_code code = writeFile(file, bytes))
-    return llvm::createStringError("cannot write '" + file +
-                                   "': " + code.message());
+    return ofMachine(llvm::createStringError("cannot write '" + file +
+                                             "': " + code.message()));
   llvm::SmallVector<StringRef> command = {program};
   command.append(arguments.begin(), arguments.end());
   command.push_back(file);

@@ -66,10 +66,11 @@ static frit::HelpTable helpOf(const Parser &parser) {
   parser.addOptions(help, {OPT_all_Group});
   help.examples = {{"frit-reduce model.onnx --test=./fails -o small.onnx",
                     "the smallest model on which ./fails ends with 0"}};
-  help.statuses = {{frit::kDone, "done"},
-                   {frit::kBadInput, "the input is at fault"},
-                   {frit::kBadUsage, "wrong usage"},
-                   {frit::kMachine, "an output cannot be written"}};
+  help.statuses = {
+      {frit::kDone, "done"},
+      {frit::kBadInput, "the input is at fault"},
+      {frit::kBadUsage, "wrong usage"},
+      {frit::kMachine, "an output, or a file for the test, cannot be written"}};
   return help;
 }
 

@@ -5,6 +5,7 @@
 
 #include "compiler/driver/options/OptionTable.h"
 #include "compiler/driver/options/Options.h"
+#include "compiler/support/InputFile.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Path.h"
@@ -36,6 +37,15 @@ private:
     parser.wrong(message);
     status = why;
     return false;
+  }
+  /// Remembers that the run reads a file. Reports an error if it is a device,
+  /// which may have no end.
+  bool takeInput(const llvm::Twine &option, llvm::StringRef path) {
+    if (std::error_code error = checkInput(path.str()))
+      return wrong(option + ": cannot read '" + path + "': " + error.message(),
+                   kBadInput);
+    protectInput(path.str());
+    return true;
   }
   /// Returns whether the table lists `value`. Reports an error if not.
   bool isValue(OptionId option, llvm::StringRef value) {

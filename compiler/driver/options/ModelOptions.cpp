@@ -135,12 +135,13 @@ bool CommandLine::readTargets() {
 
 /// Reads the file of -fkeep-fp32.
 bool CommandLine::readKept(StringRef path) {
+  if (!takeInput("-fkeep-fp32", path))
+    return false;
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!file)
     return wrong("-fkeep-fp32: cannot read '" + path +
                      "': " + file.getError().message(),
                  kBadInput);
-  protectInput(path.str());
   options.keepWideFile = path.str();
   for (llvm::line_iterator line(**file, /*SkipBlanks=*/true, '#');
        !line.is_at_end(); ++line) {
@@ -358,7 +359,8 @@ bool CommandLine::readWeights() {
     auto [name, file] = spec.split("=@");
     if (name.empty() || file.empty())
       return wrong("-fconst-input takes NAME=@FILE, not '" + spec + "'");
-    protectInput(file.str());
+    if (!takeInput("-fconst-input", file))
+      return false;
     (void)forInputs(spec, [](ModelInput &input, StringRef text) {
       auto [name, file] = text.split("=@");
       input.import.constInputs[name] = file.str();

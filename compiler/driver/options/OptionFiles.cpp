@@ -4,6 +4,7 @@
 
 #include "compiler/driver/options/CustomOpFile.h"
 #include "compiler/driver/options/TrainingFile.h"
+#include "compiler/support/InputFile.h"
 
 #include "llvm/Support/FileSystem.h"
 
@@ -48,6 +49,14 @@ frit::readCustomOps(llvm::ArrayRef<std::string> paths) {
   return specs;
 }
 
+/// Adds the schedules of a file.
+static Error readTuningFile(const std::string &path, mlir::MLIRContext &context,
+                            cuda::Tuning &tuning) {
+  if (std::error_code error = checkInput(path))
+    return llvm::createFileError(path, error);
+  return tuning.read(path, &context);
+}
+
 Error frit::readTuning(const DriverOptions &options, mlir::MLIRContext &context,
                        cuda::Tuning &tuning) {
   // -ftune-generate times contractions even if frit has a schedule for them.
@@ -55,8 +64,9 @@ Error frit::readTuning(const DriverOptions &options, mlir::MLIRContext &context,
     if (Error error = tuning.readShipped(&context))
       return error;
   tuning.warnsOfMisses = !options.tuneUse.empty();
-  return options.tuneUse.empty() ? Error::success()
-                                 : tuning.read(options.tuneUse, &context);
+  return options.tuneUse.empty()
+             ? Error::success()
+             : readTuningFile(options.tuneUse, context, tuning);
 }
 
 Error frit::readTuningToExtend(const DriverOptions &options,
@@ -65,5 +75,5 @@ Error frit::readTuningToExtend(const DriverOptions &options,
   const std::string &path = options.tuneGenerate;
   return path.empty() || !llvm::sys::fs::exists(path)
              ? Error::success()
-             : tuning.read(path, &context);
+             : readTuningFile(path, context, tuning);
 }

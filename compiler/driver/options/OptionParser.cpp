@@ -2,6 +2,7 @@
 
 #include "compiler/driver/options/OptionParser.h"
 
+#include "compiler/support/InputFile.h"
 #include "compiler/support/OutputFile.h"
 
 #include "frit/printable.h"
@@ -35,6 +36,8 @@ public:
   ResponseFiles() : ProxyFileSystem(llvm::vfs::getRealFileSystem()) {}
   llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>>
   openFileForRead(const Twine &path) override {
+    if (std::error_code error = checkInput(path.str()))
+      return error;
     protectInput(path.str());
     return ProxyFileSystem::openFileForRead(path);
   }

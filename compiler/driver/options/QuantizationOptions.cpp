@@ -72,7 +72,6 @@ bool CommandLine::readQuantization() {
                  "the weights of language models");
   if (options.emit == Emit::nn || options.emit == Emit::json)
     return wrong("--emit=nn and json end before -fquantize");
-  if (read.data.empty() && !read.scales.empty())
-    protectInput(read.scales);
-  return true;
+  return !read.data.empty() || read.scales.empty() ||
+         takeInput("--scales", read.scales);
 }

@@ -12,8 +12,10 @@ namespace {
 /// Writes the artifact.
 class ObservedHooks final : public PipelineHooks {
 public:
-  ObservedHooks(MLIRContext &context, std::string path)
-      : context(context), path(std::move(path)) {}
+  explicit ObservedHooks(std::string path) : path(std::move(path)) {}
+
+  /// Why the artifact could not be written.
+  llvm::Error error = llvm::Error::success();
 
 private:
   LogicalResult keepArtifact(const CompiledModel &model,
@@ -28,34 +30,36 @@ private:
     options.progress = show;
     options.say = say;
     options.sources = model.sources;
-    if (llvm::Error error =
-            writeArtifact(model.host, model.image, options, timing))
-      return emitError(UnknownLoc::get(&context))
-             << llvm::toString(std::move(error));
-    return success();
+    error = llvm::joinErrors(
+        std::move(error),
+        writeArtifact(model.host, model.image, options, timing));
+    return success(!error);
   }
 
-  MLIRContext &context;
   std::string path;
 };
 } // namespace
 
-FailureOr<std::string> frit::compileHere(OwningOpRef<ModuleOp> model,
-                                         StringRef name, StringRef arch,
-                                         TemporaryFolder &folder) {
+llvm::Expected<std::string> frit::compileHere(OwningOpRef<ModuleOp> model,
+                                              StringRef name, StringRef arch,
+                                              TemporaryFolder &folder) {
   MLIRContext &context = *model->getContext();
   std::string path = folder.file((name + ".so").str());
   PipelineOptions options;
   options.archs = {arch.str()};
   options.title = name.str();
-  ObservedHooks hooks(context, path);
+  ObservedHooks hooks(path);
   DefaultTimingManager timing;
   TimingScope root = timing.getRootScope();
   EntryPoint entry;
   entry.name = "main";
   entry.model.modules.push_back(std::move(model));
   entry.model.suffixes = {""};
-  if (failed(Pipeline(context, options, hooks, root).compile(std::move(entry))))
-    return failure();
+  LogicalResult done =
+      Pipeline(context, options, hooks, root).compile(std::move(entry));
+  if (hooks.error)
+    return std::move(hooks.error);
+  if (failed(done))
+    return reported();
   return path;
 }

@@ -11,10 +11,11 @@
 namespace frit {
 
 /// Compiles a simplified module, in f32, to a shared library for this machine's
-/// processor in `folder`. Returns its path. Fails after reporting an error.
-mlir::FailureOr<std::string>
-compileHere(mlir::OwningOpRef<mlir::ModuleOp> model, llvm::StringRef name,
-            llvm::StringRef arch, TemporaryFolder &folder);
+/// processor in `folder`. Returns its path, or reported() after a diagnostic.
+llvm::Expected<std::string> compileHere(mlir::OwningOpRef<mlir::ModuleOp> model,
+                                        llvm::StringRef name,
+                                        llvm::StringRef arch,
+                                        TemporaryFolder &folder);
 
 /// Returns an error of which diagnostics have been reported.
 inline llvm::Error reported() { return llvm::createStringError(""); }

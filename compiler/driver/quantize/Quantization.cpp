@@ -65,7 +65,7 @@ private:
 Error Quantizer::compile(OwningOpRef<ModuleOp> module, StringRef name,
                          unsigned ownInputs) {
   auto path = compileHere(std::move(module), name, options.hostArch, folder);
-  return failed(path) ? reported() : runner.open(*path, ownInputs);
+  return path ? runner.open(*path, ownInputs) : path.takeError();
 }
 
 /// Finds the ranges of the inputs of all products.

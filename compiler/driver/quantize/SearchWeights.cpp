@@ -99,8 +99,8 @@ Error WeightSearch::observe(ArrayRef<Group> groups,
     fixInput(*module, "count", tokens);
   auto path =
       compileHere(std::move(module), "observed", options.hostArch, folder);
-  if (failed(path))
-    return reported();
+  if (!path)
+    return path.takeError();
   if (Error error = runner.open(*path, 0))
     return error;
   Progress progress("observe activations");

@@ -38,6 +38,10 @@ static std::optional<uint64_t> missingBytes(StringRef data) {
     auto tag = importer::takeVarint(data);
     if (!tag)
       return 1;
+    // The largest field of a model, its graph, has number 7.
+    constexpr uint64_t mostFields = 64;
+    if (*tag >> 3 == 0 || *tag >> 3 > mostFields)
+      return std::nullopt;
     std::optional<uint64_t> size;
     switch (*tag & 7) {
     case 0:
@@ -58,10 +62,6 @@ static std::optional<uint64_t> missingBytes(StringRef data) {
     default:
       return std::nullopt;
     }
-    // The largest field of a model, its graph, has number 7.
-    constexpr uint64_t mostFields = 64;
-    if (*tag >> 3 == 0 || *tag >> 3 > mostFields)
-      return std::nullopt;
     if (*size > data.size())
       return *size - data.size();
     data = data.drop_front(*size);

@@ -21,6 +21,8 @@
 #include "llvm/Support/LEB128.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <climits>
+
 using namespace llvm;
 using frit::importer::takeVarint;
 using ::onnx::GraphProto;
@@ -84,7 +86,8 @@ private:
   static std::optional<Field> next(StringRef &rest) {
     StringRef at = rest;
     auto tag = takeVarint(at);
-    if (!tag)
+    // There is no field 0. Zeros are no message.
+    if (!tag || *tag >> 3 == 0)
       return std::nullopt;
     Field field{*tag >> 3, unsigned(*tag & 7), {}, {}};
     std::optional<uint64_t> size = 0;
@@ -177,5 +180,8 @@ std::optional<uint64_t> frit::importer::takeVarint(StringRef &bytes) {
 
 std::string frit::importer::leaveRawData(StringRef model, StringRef self) {
   std::optional<std::string> slim = RawData(model, self).run();
-  return slim ? std::move(*slim) : model.str();
+  if (slim)
+    return std::move(*slim);
+  // Protobuf reads no longer one.
+  return model.size() > INT_MAX ? std::string() : model.str();
 }

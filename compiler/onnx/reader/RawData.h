@@ -16,7 +16,7 @@ std::optional<uint64_t> takeVarint(llvm::StringRef &bytes);
 /// Removes the raw data of large initializers from the serialized `model`. Each
 /// becomes external data in the file `self`, which is the model's own, so that
 /// parsing the rest takes no memory for weights. Returns a damaged model
-/// unchanged.
+/// unchanged, or nothing of one that is too large for protobuf.
 std::string leaveRawData(llvm::StringRef model, llvm::StringRef self);
 
 } // namespace frit::importer

@@ -225,7 +225,8 @@ ElementsAttr TensorReader::readFile(StringRef file, StringRef name,
   if (data->getBuffer().starts_with(kNpyMagic))
     return readNumpy(std::move(data), name, loc);
   auto tensor = std::make_shared<TensorProto>();
-  if (data->getBufferSize() > INT_MAX ||
+  // An empty file is a message of no type.
+  if (data->getBufferSize() == 0 || data->getBufferSize() > INT_MAX ||
       !tensor->ParseFromArray(data->getBufferStart(), data->getBufferSize()) ||
       tensor->data_location() == TensorProto::EXTERNAL) {
     emitError(loc) << "'" << file << "' is neither an .npy file nor a tensor";
