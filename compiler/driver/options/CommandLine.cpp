@@ -24,6 +24,15 @@ using llvm::StringRef;
 using llvm::Twine;
 using llvm::opt::Arg;
 
+bool CommandLine::checkFiles() {
+  for (const Arg *arg : args.filtered(OPT_train_EQ, OPT_header_EQ,
+                                      OPT_ftune_use_EQ, OPT_ftune_generate_EQ,
+                                      OPT_custom_op_EQ, OPT_fkeep_fp32_EQ))
+    if (!*arg->getValue())
+      return wrong(arg->getSpelling().rtrim('=') + " takes a file, not ''");
+  return true;
+}
+
 bool CommandLine::readInput() {
   for (const Arg *arg : args.filtered(OPT_INPUT, OPT_fentry_EQ)) {
     ModelInput &input = options.inputs.emplace_back();

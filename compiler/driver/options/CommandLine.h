@@ -24,9 +24,10 @@ public:
       : parser(parser), args(args), findGpu(findGpu) {}
 
   bool read() {
-    return readInput() && readOutput() && readTargets() && readModel() &&
-           readWeights() && readQuantization() && readDecoder() &&
-           readSampling() && readCode() && readWarnings() && checkOutputs();
+    return checkFiles() && readInput() && readOutput() && readTargets() &&
+           readModel() && readWeights() && readQuantization() &&
+           readDecoder() && readSampling() && readCode() && readWarnings() &&
+           checkOutputs();
   }
 
   DriverOptions options;
@@ -67,6 +68,9 @@ private:
     return std::nullopt;
   }
 
+  /// Checks that files have names: without one, options would be as good as not
+  /// given.
+  bool checkFiles();
   bool readInput();
   void findParts();
   bool readOutput();
