@@ -266,6 +266,14 @@ static Results dequantizeLinear(Node &node) {
     zero = {node, {}};
   if (x && scale && axis < 0)
     axis += x.rank();
+  if (x && isa<FloatType>(x.element()) &&
+      x.element().getIntOrFloatBitWidth() > 8) {
+    node.error() << "dequantizes numbers of " << x.element()
+                 << ", which are no codes; in a model that Model Optimizer "
+                    "quantized, torch.onnx.export leaves weights that its "
+                    "modelopt.onnx.export has yet to round";
+    return {};
+  }
   if (x && scale)
     checkFactor(scale, x.element());
   if (x && scale && isMatrixOfCodes(x, scale, axis, block))
@@ -405,6 +413,9 @@ ArrayRef<Hook> frit::importer::quantizationHooks() {
       // TensorRT Model Optimizer's, below opset 19 and by its older versions.
       {"trt::TRT_FP8QuantizeLinear", 1, 2, 2, quantizeFloats},
       {"trt::TRT_FP8DequantizeLinear", 1, 2, 2, dequantizeLinear},
+      {"trt::TRT_INT4QuantizeLinear", 1, 2, 3, quantizeLinear},
+      {"trt::TRT_INT4DequantizeLinear", 1, 2, 3, dequantizeLinear},
+      {"trt::DequantizeLinear", 1, 2, 3, dequantizeLinear},
   };
   return hooks;
 }
