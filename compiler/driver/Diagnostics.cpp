@@ -15,10 +15,11 @@ using namespace mlir;
 using namespace frit;
 
 std::vector<std::string> frit::warningNames() {
-  return {"buffer", "context",  "folded",    "frozen",  "gradient",
-          "labels", "opset",    "optional",  "pattern", "random",
-          "resize", "shape",    "shared",    "sparse",  "target",
-          "tied",   "training", "tune-miss", "type"};
+  return {"buffer",   "calibration", "context", "folded",   "frozen",
+          "gradient", "labels",      "opset",   "optional", "pattern",
+          "random",   "resize",      "scales",  "shape",    "shared",
+          "sparse",   "target",      "tied",    "training", "tune-miss",
+          "type",     "weights"};
 }
 
 /// Returns the name at the end of a warning, or "".

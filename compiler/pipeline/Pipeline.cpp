@@ -22,6 +22,7 @@
 #include "compiler/padding/Strings.h"
 #include "compiler/planning/Passes.h"
 #include "compiler/transform/Passes.h"
+#include "compiler/transform/quantize/RoundableProducts.h"
 #include "compiler/transform/training/Training.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -231,6 +232,17 @@ LogicalResult Pipeline::simplify() {
     if (failed(describeStrings(entry.model.modules, entry.model.shapes)))
       return failure();
   }
+  auto hasCodes = [](auto &weight) { return weight.second.has_value(); };
+  if (!options.weights.empty() && llvm::none_of(rounded, hasCodes))
+    emitWarning(entries.front()
+                    .model.modules.front()
+                    ->lookupSymbol<func::FuncOp>("main")
+                    .getLoc())
+        << "-fweights rounds no weight: it rounds matrices of products with at "
+           "least "
+        << kFewestRounded
+        << " numbers; -Rpass-missed=weights says why one stays wide "
+           "[-Wweights]";
   if (!isSparse)
     emitWarning(entries.front()
                     .model.modules.front()

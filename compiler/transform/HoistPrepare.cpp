@@ -28,9 +28,11 @@
 
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Passes.h"
+#include "compiler/transform/quantize/RoundableProducts.h"
 #include "dialects/nn/operators/Quantized.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
 
 namespace frit {
 #define GEN_PASS_DEF_HOISTPREPARE
@@ -137,6 +139,58 @@ func::FuncOp HoistPrepare::createPrepare(func::FuncOp main,
   return prepare;
 }
 
+static int64_t bitsOf(Value value) {
+  return tensorType(value).getElementTypeBitWidth();
+}
+
+/// Returns the bytes of the codes that a value is computed from: of the largest
+/// constant of elements of at most 8 bits.
+static int64_t codeBytesOf(Value value) {
+  int64_t most = 0;
+  llvm::SetVector<Operation *> work;
+  work.insert(value.getDefiningOp());
+  for (size_t i = 0; i < work.size(); ++i) {
+    Operation *op = work[i];
+    for (Value operand : op->getOperands())
+      work.insert(operand.getDefiningOp());
+    auto constant = dyn_cast<ConstantOp>(op);
+    if (constant && bitsOf(constant.getY()) <= 8)
+      most = std::max(most, tensorType(constant.getY()).getNumElements() *
+                                bitsOf(constant.getY()) / 8);
+  }
+  return most;
+}
+
+/// Remarks on products whose weight, a value of @prepare, is made of codes:
+/// they read numbers that take several times as much memory.
+static void tellWide(Value weight) {
+  auto type = tensorType(weight);
+  int64_t count = type.getNumElements();
+  if (!isa<FloatType>(type.getElementType()) || count < kFewestRounded)
+    return;
+  int64_t codes = codeBytesOf(weight), bytes = count * bitsOf(weight) / 8;
+  // Codes have from 2 to 8 bits.
+  if (codes < count / 4 || codes >= bytes)
+    return;
+  SmallVector<OpOperand *> work = llvm::map_to_vector(
+      weight.getUses(), [](OpOperand &use) { return &use; });
+  while (!work.empty()) {
+    OpOperand *use = work.pop_back_val();
+    Operation *user = use->getOwner();
+    if (isa<ReshapeOp, TransposeOp>(user))
+      for (OpOperand &next : user->getResult(0).getUses())
+        work.push_back(&next);
+    else if (isa<MatmulOp, ConvOp>(user) && use->getOperandNumber() < 2)
+      remark::missed(
+          user->getLoc(),
+          remark::RemarkOpts::name("WideWeight").category("quantization"))
+          << remark::add("its weight takes {0} bytes as {1} from loading on, "
+                         "and {2} as codes: the target has no product of this "
+                         "type by codes in this form",
+                         bytes, type.getElementType(), codes);
+  }
+}
+
 void HoistPrepare::runOnOperation() {
   auto main = getOperation().lookupSymbol<func::FuncOp>("main");
   if (!main || main.isExternal())
@@ -166,6 +220,7 @@ void HoistPrepare::runOnOperation() {
       llvm::copy_if(op->getResults(), std::back_inserter(frontier), readInMain);
   if (frontier.empty())
     return;
+  llvm::for_each(frontier, tellWide);
 
   createPrepare(main, frontier);
   Builder builder(&getContext());

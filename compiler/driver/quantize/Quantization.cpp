@@ -22,6 +22,12 @@ using llvm::Expected;
 using llvm::StringRef;
 using llvm::Twine;
 
+/// Data of fewer samples are warned of.
+static constexpr size_t kFewSamples = 8;
+
+/// Numbers that hardly a model has, and no f16.
+static constexpr double kHuge = 1e6;
+
 /// Calls over which errors are measured: each product takes as many.
 static constexpr size_t kMeasuredCalls = 8;
 /// Factors of smoothing stay within these.
@@ -40,6 +46,7 @@ private:
   Error compile(OwningOpRef<ModuleOp> module, StringRef name,
                 unsigned ownInputs);
   Error observe();
+  void tellIfFew();
   Error findRanges();
   void chooseScales();
   void smooth();
@@ -66,6 +73,23 @@ Error Quantizer::compile(OwningOpRef<ModuleOp> module, StringRef name,
                          unsigned ownInputs) {
   auto path = compileHere(std::move(module), name, options.hostArch, folder);
   return path ? runner.open(*path, ownInputs) : path.takeError();
+}
+
+/// Warns of data of so few samples that numbers in use may be far larger.
+void Quantizer::tellIfFew() {
+  auto main = model.lookupSymbol<func::FuncOp>("main");
+  int64_t rows = 1;
+  for (Type type : main.getArgumentTypes())
+    if (auto tensor = dyn_cast<RankedTensorType>(type);
+        tensor && tensor.getRank() > 1)
+      rows = std::max(rows, tensor.getDimSize(0));
+  size_t samples = runner.count() * rows;
+  if (samples < kFewSamples)
+    emitWarning(main.getLoc())
+        << "--calibrate: scales of " << samples
+        << (samples == 1 ? " sample" : " samples")
+        << " cut off what is larger in use; 100 to 500 that look like those in "
+           "use are enough [-Wcalibration]";
 }
 
 /// Finds the ranges of the inputs of all products.
@@ -296,6 +320,7 @@ Expected<ScaleTable> Quantizer::run() {
     return error;
   if (Error error = observe())
     return error;
+  tellIfFew();
   chooseScales();
   if (Error error = measure())
     return error;
@@ -321,6 +346,23 @@ static Expected<ScaleTable> scaleRows(ModuleOp model) {
         "static shapes and not quantized already; convolutions need "
         "--calibrate=DATA or --scales=FILE");
   return table;
+}
+
+/// Warns of scales beside which numbers of a usual size are 0.
+static void tellIfHuge(const ScaleTable &table, ModuleOp model) {
+  for (const ProductScales &row : table.rows) {
+    double most = row.scale * (row.code == InputCode::e4m3 ? 448. : 255.);
+    if (row.isWide || row.ofRows || most < kHuge)
+      continue;
+    emitWarning(model.lookupSymbol<func::FuncOp>("main").getLoc())
+        << llvm::formatv("the scale {0:E2} of '{1}' is for numbers up to "
+                         "{2:E2}, beside which small ones are 0; ",
+                         row.scale, row.node, most)
+               .str()
+        << "a number far larger than all others makes such scales: "
+           "--calibrator=percentile cuts it off, \"wide\" in the table keeps "
+           "the node as it is [-Wscales]";
+  }
 }
 
 /// Fails if a table has codes of another format.
@@ -364,6 +406,7 @@ Error frit::quantizeModel(MutableArrayRef<OwningOpRef<ModuleOp>> variants,
       if (Error error = writeText(options.scales, writeScales(table)))
         return error;
   }
+  tellIfHuge(table, *variants.front());
   for (OwningOpRef<ModuleOp> &variant : variants)
     if (failed(quantizeProducts(*variant, table)))
       return reported();
