@@ -165,6 +165,10 @@ private:
                          : loops.write(large->getResult(0), maps.back());
     if (result)
       result->content = content.result();
+    // Elements that are all equal are what the small model computes. Views of
+    // them have other dimensions.
+    if (result && result->anywhere)
+      result->content = PaddedContent::uniform(result->content.inside);
     return result;
   }
 
