@@ -191,7 +191,12 @@ std::optional<PaddedValue>
 PaddingProof::padMasked(Operation *small, Operation *large,
                         ArrayRef<PaddedValue> operands) {
   auto padWith = [&](const PaddingMasks::Operands &masked) {
-    return pad(small, large, masked);
+    if (!PaddedPick::isPick(small))
+      return pad(small, large, masked);
+    auto result = masks.pick(small, large, masked, /*isNew=*/false);
+    if (!result)
+      result = pad(small, large, masked);
+    return result ? result : masks.pick(small, large, masked, /*isNew=*/true);
   };
   auto join = [&](bool isNew) {
     return isa<ConcatOp>(small)

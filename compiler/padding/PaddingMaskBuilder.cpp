@@ -131,6 +131,8 @@ void PaddingMasks::apply(llvm::function_ref<Value(unsigned)> sizes) {
   for (auto &[op, join] : joins)
     join.apply(cast<ConcatOp>(op),
                [&](const SizeExpr &expr) { return buildSize(expr); });
+  for (auto &[op, pick] : picks)
+    pick.apply(op, [&](const SizeExpr &expr) { return buildSize(expr); });
   for (auto &[op, slice] : slices)
     slice.apply(cast<SliceOp>(op), buildSize(*slice.start().fit()));
   for (auto &[op, samples] : constants) {

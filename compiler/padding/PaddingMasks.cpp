@@ -50,12 +50,6 @@ static SmallVector<TypedAttr> neutralNumbers(Type element) {
 // Finding them
 //===----------------------------------------------------------------------===//
 
-/// Returns whether a dimension has no padding.
-static bool areSame(const DimPlaces &places) {
-  return llvm::all_of(places,
-                      [](SizePair part) { return part.small == part.large; });
-}
-
 /// Adds the lengths of a masked dimension's parts in the small model. Returns
 /// false if the parts differ.
 bool PaddingMasks::addSample(Mask &mask, const DimPlaces &places) const {
@@ -249,6 +243,20 @@ std::optional<PaddedValue> PaddingMasks::shift(SliceOp small, SliceOp large,
   return result;
 }
 
+std::optional<PaddedValue> PaddingMasks::pick(Operation *small,
+                                              Operation *large,
+                                              const Operands &operands,
+                                              bool isNew) {
+  auto found = picks.find(large);
+  if (found == picks.end() && !isNew)
+    return std::nullopt;
+  PaddedPick pick = isNew ? PaddedPick() : found->second;
+  auto result = pick.add(small, smallSizes, large, largeSizes, operands);
+  if (result)
+    picks[large] = pick;
+  return result;
+}
+
 SmallVector<PaddingMasks::Use> PaddingMasks::uses() const {
   SmallVector<Use> all;
   for (const auto &[op, list] : masks)
@@ -266,13 +274,17 @@ SmallVector<PaddingMasks::Use> PaddingMasks::uses() const {
       all.push_back({op, samples});
   for (const auto &[op, slice] : slices)
     all.push_back({op, &slice.start()});
+  for (const auto &[op, pick] : picks)
+    for (const SizeSamples *samples : pick.uses())
+      all.push_back({op, samples});
   return all;
 }
 
 size_t PaddingMasks::size() const {
   return masks.size() + constants.size() + joins.size() + slices.size() +
-         llvm::count_if(
-             limits, [](const auto &limit) { return limit.second.isNeeded; });
+         picks.size() + llvm::count_if(limits, [](const auto &limit) {
+           return limit.second.isNeeded;
+         });
 }
 
 Operation *PaddingMasks::findMisfit() const {

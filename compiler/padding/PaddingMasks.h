@@ -4,6 +4,7 @@
 #define FRIT_COMPILER_PADDING_PADDINGMASKS_H
 
 #include "compiler/padding/PaddedJoin.h"
+#include "compiler/padding/PaddedPick.h"
 #include "compiler/padding/PaddedSlice.h"
 #include "compiler/padding/SizeSamples.h"
 #include "compiler/padding/values/PaddedOperator.h"
@@ -63,6 +64,13 @@ public:
   /// false and others do not need that.
   std::optional<PaddedValue> shift(nn::SliceOp small, nn::SliceOp large,
                                    const PaddedValue &x, bool isNew);
+
+  /// Returns the padded value of an operator that picks elements by indices of
+  /// the data, as if these counted the small model's elements. Nothing if
+  /// `isNew` is false and others do not need that.
+  std::optional<PaddedValue> pick(mlir::Operation *small,
+                                  mlir::Operation *large,
+                                  const Operands &operands, bool isNew);
 
   /// Drops the masks of an operator of the large model that is being
   /// decomposed.
@@ -145,6 +153,7 @@ private:
   /// Places of parts of the lists that were joined in this comparison.
   llvm::SmallVector<DimPlaces> listed;
   llvm::MapVector<mlir::Operation *, PaddedSlice> slices;
+  llvm::MapVector<mlir::Operation *, PaddedPick> picks;
 
   // State of apply().
   llvm::function_ref<mlir::Value(unsigned)> sizeOf;

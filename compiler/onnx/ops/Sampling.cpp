@@ -149,7 +149,8 @@ static Results gridSample(Node &node) {
     int64_t size = x.size(dim + 2);
     auto n = static_cast<double>(size);
     Expr u = places.slice(2, spatial - 1 - dim, 1).reshape({batch, 1, points});
-    Expr place = rules.alignCorners ? (u + 1.0) * ((n - 1) / 2)
+    // Whole numbers are recognised as sizes (compiler/padding).
+    Expr place = rules.alignCorners ? (u + 1.0) * (n - 1) * 0.5
                                     : ((u + 1.0) * n - 1.0) * 0.5;
     SmallVector<Partial> next;
     for (const Partial &partial : partials)

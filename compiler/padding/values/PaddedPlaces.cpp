@@ -39,6 +39,11 @@ bool frit::areLeading(const Places &places) {
                       [](const DimPlaces &dim) { return isLeading(dim); });
 }
 
+bool frit::areSame(const DimPlaces &dim) {
+  return llvm::all_of(dim,
+                      [](SizePair part) { return part.small == part.large; });
+}
+
 bool frit::hasOffset(const DimPlaces &dim) {
   return llvm::any_of(dim, [](SizePair part) { return part.offset != 0; });
 }

@@ -39,6 +39,9 @@ inline bool isLeading(const DimPlaces &dim) {
 }
 bool areLeading(const Places &places);
 
+/// Returns whether a dimension has no padding.
+bool areSame(const DimPlaces &dim);
+
 /// Returns whether the first index of a dimension is not the first one of the
 /// large tensor's.
 bool hasOffset(const DimPlaces &dim);

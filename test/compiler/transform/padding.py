@@ -33,10 +33,6 @@ m (float[2,batch,3,2] x) => (y) <int64[2] s={-1,6}, int64[4] b={2,-1,3,2}>
     ("twice", """
 m (float[batch,4] x) => (y) { y = Concat<axis=$>(x,x) }
 """),
-]
-
-# Rows are independent with $ = 1; with $ = 0 no mask helps.
-EXACT_ACROSS = [
     ("topk", """
 m (float[batch,4] x) => (y,i) <int64[1] k={1}> { y,i = TopK<axis=$>(x,k) }
 """),
@@ -253,6 +249,58 @@ f = Cast<to=1>(e) y = Mul(x,f) }
 """),
 ]
 
+# Data choose elements among those of the call, from the end, too. Updates beyond the call's are
+# ignored.
+PICKS = [
+    ("rows_by_index", """
+m (float[batch,4] x, int64[batch] i) => (y) { y = Gather<axis=0>(x,i) }
+"""),
+    ("small_indices", """
+m (float[3,batch,4] x, int64[batch,2] i) => (y) { j=Cast<to=6>(i) y = Gather<axis=1>(x,j) }
+"""),
+    ("gather_elements", """
+m (float[batch,4] x, int64[batch,3] i) => (y) { y = GatherElements<axis=0>(x,i) }
+"""),
+    ("gather_nd", """
+m (float[3,batch,4] x, int64[batch,1] i) => (y) <int64[1,1] two={2}> { s=Shape(i)
+k=Expand(two,s) j=Concat<axis=1>(k,i) y = GatherND(x,j) }
+"""),
+    ("scatter_elements", """
+m (float[batch,4] x, int64[batch,3] i, float[batch,3] u) => (y) { e=Exp(u) y =
+ScatterElements<axis=0,reduction="$">(x,i,e) }
+"""),
+    ("scatter_elsewhere", """
+m (float[5,batch] x, int64[3,batch] j, float[3,batch] u) => (y) <int64 five={5}> {
+i=Mod(j,five) e=Exp(u) y = ScatterElements<axis=0,reduction="$">(x,i,e) }
+"""),
+    ("scatter_along", """
+m (float[5,4] x, int64[batch,4] j, float[batch,4] u) => (y) <int64 five={5}> {
+i=Mod(j,five) e=Exp(u) y = ScatterElements<axis=0,reduction="$">(x,i,e) }
+"""),
+    ("scatter_nd", """
+m (float[batch,4] x, int64[batch,1] i) => (y) <float z={0}> { o=Mul(x,z) u=Cos(x) y =
+ScatterND<reduction="$">(o,i,u) }
+"""),
+    ("messages", """
+m (float[batch,4] x, int64[batch] i, int64[batch] j) => (y) <int64[1] last={-1},
+float z={0}> { g=Gather<axis=0>(x,i) h=Exp(g) k=Unsqueeze(j,last) o=Mul(x,z)
+s=ScatterND<reduction="add">(o,k,h) y=Softmax<axis=0>(s) }
+"""),
+    # Messages begin as zeros, whose places are not known.
+    ("part_of_zeros", """
+m (float[6,batch,4] x) => (y) <float[1] v={0}, int64[4,1] i={0,1,2,3}> { s=Shape(x)
+z=Expand(v,s) a=Transpose<perm=[2,0,1]>(z) b=Transpose<perm=[2,0,1]>(x)
+r=ScatterND(a,i,b) t=Transpose<perm=[1,2,0]>(r) y=Exp(t) }
+"""),
+    ("sorted", """
+m (float[batch,4] x) => (y,i) { k = Shape<start=0,end=1>(x) y,i = TopK<axis=0>(x,k) }
+"""),
+    ("grid_sample", """
+m (float[1,2,batch,5] x, float[1,3,4,2] g) => (y) { y =
+GridSample<align_corners=$,padding_mode="border">(x,g) }
+"""),
+]
+
 # A row's result depends on other rows, its position from the end or their number, or the compiler
 # cannot show that it does not.
 EXACT = [
@@ -269,9 +317,6 @@ a={0}> { y = Slice(x,s,e,a) }
     ("last_row", """
 m (float[batch,4] x) => (y) <int64[1] s={-1}, int64[1] e={100000},
 int64[1] a={0}> { y = Slice(x,s,e,a) }
-"""),
-    ("rows_by_index", """
-m (float[batch,4] x, int64[batch] i) => (y) { y = Gather<axis=0>(x,i) }
 """),
     ("inner_fold_counted", """
 m (float[2,batch,3] x) => (y) <int64[2] s={-1,3}, int64[3] b={2,-1,3},
@@ -308,12 +353,17 @@ y=Gather<axis=1>(x,p) }
 ]
 
 
-for name, text in (*MASKED_ACROSS, *EXACT_ACROSS):
+for name, text in MASKED_ACROSS:
     PADDED.append((f"{name}_within", text.replace("$", "1")))
 for name, text in MASKED_ACROSS:
     MASKED.append((f"{name}_across", text.replace("$", "0")))
-for name, text in EXACT_ACROSS:
-    EXACT.append((f"{name}_across", text.replace("$", "0")))
+
+
+for name, text in PICKS.copy():
+    if "$" in text:
+        PICKS.remove((name, text))
+        PICKS += [(f"{name}_{kind}", text.replace("$", kind)) for kind in
+                  (("add", "mul", "max", "min") if "reduction" in text else ("0", "1"))]
 
 
 def is_padded(name, text, work, sizes="2,8", served="1..8"):
@@ -340,10 +390,12 @@ def agrees(name, work, sizes=(1, 3, 5, 7, 8)):
     generator = numpy.random.default_rng(5)
     agreed = True
     for batch in sizes:
-        inputs = {
-            value.name: generator.standard_normal(
-                [n if isinstance(n, int) else batch for n in value.shape]
-            ).astype(numpy.float32) for value in session.get_inputs()}
+        inputs = {}
+        for value in session.get_inputs():
+            shape = [n if isinstance(n, int) else batch for n in value.shape]
+            inputs[value.name] = (
+                generator.integers(-batch, batch, shape) if "int64" in value.type else
+                generator.standard_normal(shape).astype(numpy.float32))
         names = [value.name for value in session.get_outputs()]
         numpy.savez(work / "in.npz", **inputs)
         numpy.savez(work / "out.npz", **{
@@ -363,16 +415,17 @@ def main():
     work.mkdir(parents=True, exist_ok=True)
     wrong = [name
              for models, expected in ((PADDED, True), (MASKED, True),
-                                      (POSITIONS, True), (EXACT, False))
+                                      (POSITIONS, True), (PICKS, True), (EXACT, False))
              for name, text in models
              if is_padded(name, text, work) != expected]
-    wrong += [name for name, text in MASKED + POSITIONS if not agrees(name, work)]
+    wrong += [name for name, text in MASKED + POSITIONS + PICKS if not agrees(name, work)]
     for name, text in STRIDES:
         if not (is_padded(name, text, work, "300..1500", "300..1500") and
                 agrees(name, work, (300, 319, 320, 321, 479, 480, 549, 550, 551,
                                     1023, 1024, 1025, 1499, 1500))):
             wrong.append(name)
-    print(f"{len(PADDED) + len(POSITIONS) + len(STRIDES)} padded, {len(MASKED)} masked, {len(EXACT)} exact:",
+    padded = len(PADDED) + len(POSITIONS) + len(PICKS) + len(STRIDES)
+    print(f"{padded} padded, {len(MASKED)} masked, {len(EXACT)} exact:",
           f"wrong: {wrong}" if wrong else "all as expected")
     sys.exit(len(wrong) > 0)
 
