@@ -136,8 +136,13 @@ static Known power(const Known &base, const Known &exponent) {
   return number.getValue().isInteger() ? Known::real : Known::any;
 }
 
-/// Compares an infinite value with a finite one.
+/// Compares an infinite value with a finite one, or tells that neither is NaN.
 static Known compare(arith::CmpFOp op, const Known &a, const Known &b) {
+  auto isNumber = [](const Known &x) { return isBelow(x) || x.infinity(); };
+  bool isOrdered = op.getPredicate() == arith::CmpFPredicate::ORD;
+  if ((isOrdered || op.getPredicate() == arith::CmpFPredicate::UNO) &&
+      isNumber(a) && isNumber(b))
+    return Known(BoolAttr::get(op.getContext(), isOrdered));
   bool comparable =
       (a.infinity() && b.isReal()) || (b.infinity() && a.isReal());
   if (!comparable)

@@ -295,6 +295,14 @@ r=ScatterND(a,i,b) t=Transpose<perm=[1,2,0]>(r) y=Exp(t) }
     ("sorted", """
 m (float[batch,4] x) => (y,i) { k = Shape<start=0,end=1>(x) y,i = TopK<axis=0>(x,k) }
 """),
+    ("sorted_upwards", """
+m (float[3,batch,2] x) => (y,i) { k = Shape<start=1,end=2>(x) y,i =
+TopK<axis=1,largest=0>(x,k) }
+"""),
+    ("least_of_joined", """
+m (float[3,batch,2] x) => (y,i) <int64[1] k={2}, int64[2] f={3,-1}> { r=Reshape(x,f) e=Exp(r)
+y,i = TopK<axis=1,largest=0>(e,k) }
+"""),
     ("grid_sample", """
 m (float[1,2,batch,5] x, float[1,3,4,2] g) => (y) { y =
 GridSample<align_corners=$,padding_mode="border">(x,g) }
