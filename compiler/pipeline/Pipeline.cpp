@@ -178,6 +178,8 @@ LogicalResult Pipeline::simplify() {
     PipelinePasses passes(context, hooks), narrowing(context, hooks);
     // Recurrent layers become a list of steps.
     passes.addPass(createUnrollScans());
+    // Prefix sums of long dimensions are computed by blocks.
+    passes.addPass(createSplitPrefixSums());
     // Weights of products keep two of each four neighbours along k.
     if (options.sparsity != Sparsity::asTheyAre)
       passes.addPass(

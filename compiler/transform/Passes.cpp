@@ -15,6 +15,7 @@ void frit::registerTransformPasses(const nn::Target &target,
   registerPass([&training] { return createAddLoss(training, step); });
   registerPass([] { return createSimplify(); });
   registerPass([] { return createUnrollScans(); });
+  registerPass([] { return createSplitPrefixSums(); });
   registerPass([] { return createCompose(); });
   registerPass([] { return createPrecision(); });
   registerPass([] { return createDifferentiate(); });

@@ -39,6 +39,10 @@ def UnrollScans : NNPass<"unroll-scans"> {
   let summary = "Copy the block of each nn.scan once for each row";
 }
 
+def SplitPrefixSums : NNPass<"split-prefix-sums"> {
+  let summary = "Compute prefix sums of long dimensions by blocks";
+}
+
 def Simplify : NNPass<"simplify"> {
   let summary = "Canonicalise, fold small constants, merge equal operators";
   let options = [Option<"sliceRows", "slice-rows", "bool", "true",

@@ -1,14 +1,14 @@
-//===- Order.cpp - Prefix sums and sorting of long dimensions -------------===//
+//===- Order.cpp - Prefix sums, and sorting of long dimensions ------------===//
 //
-// cum_sum and sort_places compute each result independently, in time quadratic
-// in the dimension. Long dimensions are split into short ones:
+// sort_places computes each result independently, in time quadratic in the
+// dimension. Long dimensions are split into short ones:
 //
-// - Prefix sums: blocks are summed, and get the prefix sums of the block totals
-//   added, a shorter problem of the same kind (Blelloch, Prefix Sums and Their
-//   Applications, 1990).
 // - Top k of few: the first k elements are among the first k of their blocks.
 // - Sorting, and top k of many: sorted blocks are merged pairwise, and only the
 //   first k of a pair are kept.
+//
+// Prefix sums stay whole, so that those of an open dimension may be padded:
+// SplitPrefixSums does the same with them later.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,11 +24,7 @@ using namespace frit::importer;
 // Sums
 //===----------------------------------------------------------------------===//
 
-static Expr combine(Expr x, Expr y, nn::Combiner kind) {
-  return kind == nn::Combiner::sum ? x + y : x * y;
-}
-
-static Expr cumulateShort(Expr x, int64_t axis, const Cumulation &how) {
+Expr frit::importer::cumulate(Expr x, int64_t axis, const Cumulation &how) {
   Node &node = *x.node;
   SmallVector<NamedAttribute> attributes = {node.namedSigned("axis", axis)};
   UnitAttr unit = node.builder().getUnitAttr();
@@ -38,32 +34,6 @@ static Expr cumulateShort(Expr x, int64_t axis, const Cumulation &how) {
     attributes.push_back(node.named("reverse", unit));
   return how.kind == nn::Combiner::sum ? x.apply<nn::CumSumOp>({}, attributes)
                                        : x.apply<nn::CumProdOp>({}, attributes);
-}
-
-Expr frit::importer::cumulate(Expr x, int64_t axis, const Cumulation &how) {
-  constexpr int64_t block = 64;
-  int64_t length = x.size(axis);
-  if (x.node->failed || length <= 2 * block)
-    return cumulateShort(x, axis, how);
-  Type element = x.element();
-  int64_t blocks = llvm::divideCeil(length, block);
-  Expr wide = x.to(nn::workType(element));
-  Expr none = wide.number(how.kind == nn::Combiner::sum ? 0 : 1);
-  auto whole = x.shape(), parts = whole, sums = whole;
-  whole[axis] = blocks * block;
-  sums[axis] = parts[axis] = blocks;
-  parts.insert(parts.begin() + axis + 1, block);
-  Expr inBlocks = wide.pad(axis, 0, whole[axis] - length, none).reshape(parts);
-  Cumulation ofBlocks = how;
-  ofBlocks.isExclusive = true;
-  Expr before = cumulate(inBlocks.reduce(how.kind, axis + 1).reshape(sums),
-                         axis, ofBlocks);
-  parts[axis + 1] = 1;
-  return combine(cumulateShort(inBlocks, axis + 1, how), before.reshape(parts),
-                 how.kind)
-      .reshape(whole)
-      .slice(axis, 0, length)
-      .to(element);
 }
 
 //===----------------------------------------------------------------------===//

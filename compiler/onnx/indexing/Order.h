@@ -1,4 +1,4 @@
-//===- Order.h - Prefix sums and sorting of long dimensions ---------------===//
+//===- Order.h - Prefix sums, and sorting of long dimensions --------------===//
 
 #ifndef FRIT_COMPILER_ONNX_INDEXING_ORDER_H
 #define FRIT_COMPILER_ONNX_INDEXING_ORDER_H

@@ -341,6 +341,10 @@ m (float[1,1,batch] x) => (y) <float[1,1,20] k={1,2,3,4,5,6,7,8,9,10,11,12,13,
 14,15,16,17,18,19,20}, float[1,1,16] l={1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}>
 { c=Conv<strides=[10]>(x,k) y=Conv<strides=[8]>(c,l) }
 """),
+    # Long prefix sums are computed by blocks, after the proof.
+    ("long_sums", """
+m (float[2,batch] x) => (y,z) <int64 a={1}> { y = CumSum(x,a) z = CumSum<reverse=1,exclusive=1>(x,a) }
+"""),
     ("root_of_size", """
 m (float[1,batch,2] x) => (y) <float half={-0.5}, float one={1}> {
 s=Shape<start=1,end=2>(x) f=Cast<to=1>(s) r=Sqrt(f) q=Pow(f,half)
