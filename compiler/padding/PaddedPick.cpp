@@ -33,6 +33,24 @@ static Places placesOf(Value small, const PaddedValue &value) {
                         : value.places;
 }
 
+/// Returns the places of what an operator picks from. Equal elements that are
+/// written to, and viewed in another shape behind that, are leading in it.
+static Places placesOfPicked(Operation *small, Operation *large,
+                             const PaddedValue &x) {
+  auto viewOf = [](Operation *op) {
+    Value y = op->getResult(0);
+    return y.hasOneUse() ? dyn_cast<ReshapeOp>(*y.user_begin()) : ReshapeOp();
+  };
+  ReshapeOp from = viewOf(small), to = viewOf(large);
+  if (x.anywhere && isa<ScatterElementsOp>(small) && from && to &&
+      mayLead(from.getY().getType(), to.getY().getType()))
+    if (auto places = reshapePlaces(
+            leadingPlaces(shapeOf(from.getY()), shapeOf(to.getY())),
+            shapeOf(small->getOperand(0)), shapeOf(large->getOperand(0))))
+      return *places;
+  return placesOf(small->getOperand(0), x);
+}
+
 /// Most elements of a constant that are read.
 static constexpr int64_t kMostScanned = 1 << 16;
 
@@ -80,9 +98,9 @@ static AbstractValue combine(StringRef reduction, AbstractValue x,
 
 static std::optional<PaddedValue> padGathered(Operation *small,
                                               Operation *large, int64_t axis,
+                                              const Places &x,
                                               ArrayRef<PaddedValue> operands) {
-  Places x = placesOf(small->getOperand(0), operands[0]),
-         indices = placesOf(small->getOperand(1), operands[1]);
+  Places indices = placesOf(small->getOperand(1), operands[1]);
   PaddedValue result{large->getResult(0), {}};
   if (isa<GatherOp>(small)) {
     llvm::append_range(result.places, ArrayRef(x).take_front(axis));
@@ -103,10 +121,9 @@ static std::optional<PaddedValue> padGathered(Operation *small,
 
 static std::optional<PaddedValue> padScattered(ScatterElementsOp small,
                                                ScatterElementsOp large,
-                                               int64_t axis,
+                                               int64_t axis, Places x,
                                                ArrayRef<PaddedValue> operands) {
-  Places x = placesOf(small.getX(), operands[0]),
-         indices = placesOf(small.getIndices(), operands[1]),
+  Places indices = placesOf(small.getIndices(), operands[1]),
          updates = placesOf(small.getUpdates(), operands[2]);
   if (small.getReduction() != large.getReduction())
     return std::nullopt;
@@ -171,15 +188,16 @@ PaddedPick::add(Operation *small, ArrayRef<int64_t> sizes, Operation *large,
   int64_t axis = pickedAxis(small);
   if (axis != pickedAxis(large))
     return std::nullopt;
-  DimPlaces places = placesOf(small->getOperand(0), operands[0])[axis];
+  Places x = placesOfPicked(small, large, operands[0]);
+  DimPlaces places = x[axis];
   // What is whole in this comparison may be padded in others, in parts.
   if (parts.empty() && areSame(places))
     places = {{shapeOf(large->getOperand(0))[axis],
                shapeOf(large->getOperand(0))[axis]}};
   auto scatter = dyn_cast<ScatterElementsOp>(small);
   auto result = scatter ? padScattered(scatter, cast<ScatterElementsOp>(large),
-                                       axis, operands)
-                        : padGathered(small, large, axis, operands);
+                                       axis, x, operands)
+                        : padGathered(small, large, axis, x, operands);
   if (!result || !addPlaces(sizes, places, largeSizes))
     return std::nullopt;
   return result;

@@ -345,6 +345,15 @@ m (float[1,1,batch] x) => (y) <float[1,1,20] k={1,2,3,4,5,6,7,8,9,10,11,12,13,
     ("long_sums", """
 m (float[2,batch] x) => (y,z) <int64 a={1}> { y = CumSum(x,a) z = CumSum<reverse=1,exclusive=1>(x,a) }
 """),
+    # The mask of frames: the last frame of each sound is marked, and those before it.
+    ("frames_of_mask", """
+m (float[batch,2] t, float[2,batch] x) => (y) <int64 one={1}, int64 five={5}, int64[1] ax={1},
+int64[1] last={-1}, int64[1] end={-1000000}, int64[1] two={2}, int64[2,1] rows={0,1},
+float zero={0}, int64[1] au={1}> { n=Shape<start=1,end=2>(x) m=Div(n,five) s=Concat<axis=0>(two,m)
+z=ConstantOfShape(s) w=Greater(x,zero) i=Cast<to=7>(w) c=ReduceSum<keepdims=0>(i,ax)
+d=Div(c,five) e=Sub(d,one) u=Unsqueeze(e,last) r=Concat<axis=1>(rows,u) o=Expand(hot,two)
+p=ScatterND(z,r,o) f=Slice(p,last,end,au,last) g=CumSum(f,one) y=Slice(g,last,end,au,last) }
+""".replace("float zero={0}", "float zero={0}, float[1] hot={1}")),
     ("root_of_size", """
 m (float[1,batch,2] x) => (y) <float half={-0.5}, float one={1}> {
 s=Shape<start=1,end=2>(x) f=Cast<to=1>(s) r=Sqrt(f) q=Pow(f,half)
