@@ -158,28 +158,45 @@ static std::optional<PaddedValue> padScattered(ScatterElementsOp small,
   return result;
 }
 
+/// Adds a dimension's places to its parts, of which several may be one where
+/// the inner ones have all elements.
+bool PaddedPick::addTo(SmallVectorImpl<Part> &parts, ArrayRef<int64_t> sizes,
+                       const DimPlaces &places) {
+  DimPlaces rest(llvm::reverse(places));
+  for (Part &part : parts) {
+    if (rest.empty())
+      rest.push_back({1, 1});
+    SizePair &next = rest.back();
+    int64_t inner = next.large / part.length;
+    if (next.large % part.length || next.small % inner)
+      return false;
+    part.sizes.add(sizes, next.small / inner);
+    next = {inner, inner};
+    if (inner == 1)
+      rest.pop_back();
+  }
+  return llvm::all_of(rest,
+                      [](SizePair part) { return part == SizePair{1, 1}; });
+}
+
 bool PaddedPick::addPlaces(ArrayRef<int64_t> sizes, const DimPlaces &places,
                            ArrayRef<int64_t> largeSizes) {
   if (hasOffset(places))
     return false;
-  if (parts.empty())
-    for (SizePair part : places) {
-      parts.push_back({part.large, {}});
-      parts.back().sizes.add(largeSizes, part.large);
-    }
-  if (areSame(places)) {
-    for (Part &part : parts)
-      part.sizes.add(sizes, part.length);
-    return true;
+  records.push_back({SmallVector<int64_t>(sizes), places});
+  // The parts are those of the comparison that has most.
+  const DimPlaces *most = &places;
+  for (const auto &[own, other] : records)
+    if (other.size() > most->size())
+      most = &other;
+  parts.clear();
+  for (SizePair part : *most) {
+    parts.push_back({part.large, {}});
+    parts.back().sizes.add(largeSizes, part.large);
   }
-  if (places.size() != parts.size())
-    return false;
-  for (auto [part, place] : llvm::zip_equal(parts, places)) {
-    if (part.length != place.large)
-      return false;
-    part.sizes.add(sizes, place.small);
-  }
-  return true;
+  return llvm::all_of(records, [&](const auto &record) {
+    return addTo(parts, record.first, record.second);
+  });
 }
 
 std::optional<PaddedValue>
@@ -190,10 +207,6 @@ PaddedPick::add(Operation *small, ArrayRef<int64_t> sizes, Operation *large,
     return std::nullopt;
   Places x = placesOfPicked(small, large, operands[0]);
   DimPlaces places = x[axis];
-  // What is whole in this comparison may be padded in others, in parts.
-  if (parts.empty() && areSame(places))
-    places = {{shapeOf(large->getOperand(0))[axis],
-               shapeOf(large->getOperand(0))[axis]}};
   auto scatter = dyn_cast<ScatterElementsOp>(small);
   auto result = scatter ? padScattered(scatter, cast<ScatterElementsOp>(large),
                                        axis, x, operands)

@@ -49,7 +49,12 @@ private:
   bool addPlaces(llvm::ArrayRef<int64_t> sizes, const DimPlaces &places,
                  llvm::ArrayRef<int64_t> largeSizes);
 
+  static bool addTo(llvm::SmallVectorImpl<Part> &parts,
+                    llvm::ArrayRef<int64_t> sizes, const DimPlaces &places);
+
   llvm::SmallVector<Part, 2> parts;
+  /// The places of all comparisons, by their sizes.
+  std::vector<std::pair<llvm::SmallVector<int64_t>, DimPlaces>> records;
 };
 
 } // namespace frit
