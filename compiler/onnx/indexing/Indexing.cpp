@@ -104,7 +104,10 @@ static Expr flatPlaces(Expr indices, Expr x, int64_t first, int64_t count) {
   }
   if (count < 2)
     return flat;
-  int64_t past = product(ArrayRef(shape).slice(first, count));
+  // The same for all sizes, if there are several.
+  int64_t past = node.import().hasOpenSizes()
+                     ? std::numeric_limits<int32_t>::max()
+                     : product(ArrayRef(shape).slice(first, count));
   return isInside.select(flat, flat.number(past));
 }
 
