@@ -15,7 +15,7 @@ LogicalResult Pipeline::import(ModelSource &source) {
   import.graph = source.graph;
   import.trains = options.training.has_value();
   if (options.training && !options.training->dropout.empty())
-    import.onValue = [this](StringRef name, Value value) {
+    import.onValue = [](StringRef name, Value value) {
       recordValueName(value, name);
     };
   if (!options.training)

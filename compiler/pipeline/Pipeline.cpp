@@ -98,11 +98,10 @@ std::string Pipeline::nameOf(const EntryPoint &entry, size_t variant,
 static SmallVector<std::string> namesOf(ArrayAttr attributes) {
   SmallVector<std::string> names;
   if (attributes)
-    for (auto one : attributes.getAsRange<DictionaryAttr>())
-      if (auto name = one.getAs<StringAttr>("nn.name"))
-        names.push_back(name.str());
-      else
-        names.emplace_back();
+    for (auto one : attributes.getAsRange<DictionaryAttr>()) {
+      auto name = one.getAs<StringAttr>("nn.name");
+      names.push_back(name ? name.str() : std::string());
+    }
   return names;
 }
 
