@@ -30,12 +30,12 @@ if(MOLD AND NOT CMAKE_CROSSCOMPILING)
 endif()
 add_link_options(-Wl,--gc-sections)
 add_compile_options(-Wall -Wextra -Wno-unused-parameter
+                    -Wno-missing-field-initializers # members have defaults
                     -ffunction-sections -fdata-sections)
 if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
-  # Members have defaults. GCC's std::stable_sort uses what is deprecated. The
-  # cache knows the precompiled header by its contents.
-  add_compile_options(-Wno-missing-field-initializers
-                      $<$<COMPILE_LANGUAGE:CXX>:-Wno-deprecated-declarations>
+  # GCC's std::stable_sort uses what is deprecated. The cache knows the
+  # precompiled header by its contents.
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-deprecated-declarations>
                       "SHELL:-Xclang -fno-pch-timestamp")
 endif()
 if(FRIT_SANITIZE)
