@@ -29,19 +29,11 @@ bool PaddedJoin::add(ArrayRef<int64_t> sizes, ArrayRef<DimPlaces> places,
     int64_t count = 1, all = 1;
     DimPlaces rest(llvm::reverse(given));
     for (Part &part : parts) {
-      // A part with all of its elements is one with the part before it.
-      if (rest.empty())
-        rest.push_back({1, 1});
-      SizePair &next = rest.back();
-      int64_t inner = next.large / part.length;
-      if (next.large % part.length || next.small % inner)
+      auto small = takePart(rest, part.length);
+      if (!small)
         return false;
-      int64_t small = next.small / inner;
-      next = {inner, inner};
-      if (inner == 1)
-        rest.pop_back();
-      part.sizes.add(sizes, small);
-      count *= small;
+      part.sizes.add(sizes, *small);
+      count *= *small;
       all *= part.length;
     }
     if (!rest.empty() && (rest.size() > 1 || !(rest.back() == SizePair{1, 1})))

@@ -164,16 +164,10 @@ bool PaddedPick::addTo(SmallVectorImpl<Part> &parts, ArrayRef<int64_t> sizes,
                        const DimPlaces &places) {
   DimPlaces rest(llvm::reverse(places));
   for (Part &part : parts) {
-    if (rest.empty())
-      rest.push_back({1, 1});
-    SizePair &next = rest.back();
-    int64_t inner = next.large / part.length;
-    if (next.large % part.length || next.small % inner)
+    auto small = takePart(rest, part.length);
+    if (!small)
       return false;
-    part.sizes.add(sizes, next.small / inner);
-    next = {inner, inner};
-    if (inner == 1)
-      rest.pop_back();
+    part.sizes.add(sizes, *small);
   }
   return llvm::all_of(rest,
                       [](SizePair part) { return part == SizePair{1, 1}; });

@@ -58,7 +58,7 @@ public:
       sources += "&m2, &m3, ";
     if (product.pairedB)
       sources += "&m2, ";
-    // Of two products, the other one is the residual.
+    // A second product takes the place of the residual.
     Value wide = product.pairedB ? Value() : product.epilogue.wideOperand();
     int64_t per = product.epilogue.sumsPerResult();
     auto addResult = [&](unsigned argument, std::string &name) {

@@ -26,6 +26,20 @@ static DimPlaces normalize(const DimPlaces &dim) {
   return result;
 }
 
+std::optional<int64_t> frit::takePart(DimPlaces &reversed, int64_t length) {
+  if (reversed.empty())
+    reversed.push_back({1, 1});
+  SizePair &next = reversed.back();
+  int64_t inner = next.large / length;
+  if (next.large % length || next.small % inner)
+    return std::nullopt;
+  int64_t small = next.small / inner;
+  next = {inner, inner};
+  if (inner == 1)
+    reversed.pop_back();
+  return small;
+}
+
 Places frit::leadingPlaces(llvm::ArrayRef<int64_t> small,
                            llvm::ArrayRef<int64_t> large) {
   Places places;

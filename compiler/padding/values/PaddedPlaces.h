@@ -28,6 +28,11 @@ using DimPlaces = llvm::SmallVector<SizePair, 2>;
 /// The places of all dimensions of a tensor.
 using Places = llvm::SmallVector<DimPlaces, 4>;
 
+/// Takes the outermost part, of `length` in the large dimension, from a
+/// dimension's places, which are reversed, and returns its small size. A part
+/// with all of its elements is one with the part before it.
+std::optional<int64_t> takePart(DimPlaces &reversed, int64_t length);
+
 /// Returns the places of the leading elements in every dimension.
 Places leadingPlaces(llvm::ArrayRef<int64_t> small,
                      llvm::ArrayRef<int64_t> large);
