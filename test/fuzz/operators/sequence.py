@@ -38,7 +38,8 @@ def sequence(g: Graph):
         sizes = [x.shape[axis]] * (1 + len(others))
         tensors = make("SequenceConstruct", x, *others)
     if g.chance(0.3):
-        at = g.integer(-len(sizes), len(sizes) + 1)
+        # At its length, onnx's reference inserts at the front, not at the end.
+        at = g.integer(-len(sizes), len(sizes))
         sizes.insert(at, x.shape[axis])
         tensors = make("SequenceInsert", tensors, x, g.constant(at))
     if len(sizes) > 1 and g.chance(0.3):
