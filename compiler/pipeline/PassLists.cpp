@@ -135,9 +135,13 @@ void frit::addTargetPasses(OpPassManager &passes, const nn::Target &target,
   // A pointwise convolution of a product's sum with something else becomes one
   // kernel of both, by the product of their weights, unless these are sparse.
   // Variants that are too small for that would read the weights themselves.
+  // So does the convolution of a doubled image become one of the image itself,
+  // by sums of its filters.
   if (options.fuse && !training && entry.states.empty() &&
-      entry.model.modules.size() == 1)
+      entry.model.modules.size() == 1) {
     passes.addPass(createFoldProducts(target));
+    passes.addPass(createFoldUpsampling(target));
+  }
   // Quantized weights stay as they are, in the order in which kernels read
   // them.
   passes.addPass(createTileWeights(target));

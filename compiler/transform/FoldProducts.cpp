@@ -21,8 +21,6 @@
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/TargetRewritePass.h"
 #include "dialects/nn/contraction/Contraction.h"
-#include "dialects/nn/operators/Quantized.h"
-#include "dialects/nn/operators/Sparse.h"
 
 namespace frit {
 #define GEN_PASS_DEF_FOLDPRODUCTS
@@ -65,12 +63,6 @@ private:
   void fold(Folded folded) const;
 };
 } // namespace
-
-/// Returns whether `w` is a weight of numbers that are all stored.
-static bool isPlainWeight(Value w) {
-  return dependsOnConstants(w) && !w.getDefiningOp<DequantizeOp>() &&
-         !w.getDefiningOp<DecompressOp>();
-}
 
 /// Finds the product, with its bias, among the terms of a sum.
 static bool findTerms(Folded &found, Value value, unsigned depth = 4) {

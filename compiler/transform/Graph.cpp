@@ -1,6 +1,8 @@
 //===- Graph.cpp - Queries about the graph --------------------------------===//
 
 #include "compiler/transform/Graph.h"
+#include "dialects/nn/operators/Quantized.h"
+#include "dialects/nn/operators/Sparse.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -81,6 +83,11 @@ static bool dependsOnConstants(Value value, unsigned depth, unsigned &left) {
 bool frit::dependsOnConstants(Value value, unsigned depth) {
   unsigned left = 1 << 12;
   return ::dependsOnConstants(value, depth, left);
+}
+
+bool frit::isPlainWeight(Value w) {
+  return dependsOnConstants(w) && !w.getDefiningOp<DequantizeOp>() &&
+         !w.getDefiningOp<DecompressOp>();
 }
 
 bool frit::isReadOnce(Value value) {

@@ -34,6 +34,9 @@ mlir::Value createSplat(mlir::OpBuilder &builder, mlir::Location loc,
 /// `depth` operators. It is then computed once, at load.
 bool dependsOnConstants(mlir::Value value, unsigned depth = 8);
 
+/// Returns whether `w` is a weight of numbers that are all stored.
+bool isPlainWeight(mlir::Value w);
+
 /// Returns whether a value that depends on constants only has one reader, and
 /// so has each value that it is computed from.
 bool isReadOnce(mlir::Value value);

@@ -32,6 +32,7 @@ void frit::registerTransformPasses(const nn::Target &target,
   registerPass([&target] { return createFloat8Products(target); });
   registerPass([&target] { return createGateProducts(target); });
   registerPass([&target] { return createFoldProducts(target); });
+  registerPass([&target] { return createFoldUpsampling(target); });
   registerPass([&target] { return createFoldNorms(target); });
   registerPass([&target] { return createDecompose(target); });
   registerPass([] { return createRecomputeWide(); });

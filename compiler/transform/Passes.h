@@ -33,6 +33,7 @@ createFloat8Products(const nn::Target &target,
                      Float8ProductsOptions options = {});
 std::unique_ptr<mlir::Pass> createGateProducts(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createFoldProducts(const nn::Target &target);
+std::unique_ptr<mlir::Pass> createFoldUpsampling(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createFoldNorms(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createDecompose(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createTileWeights(const nn::Target &target);

@@ -142,6 +142,10 @@ def FoldProducts : TargetPass<"fold-products"> {
   let summary = "Multiply the weights of a product and of the next one";
 }
 
+def FoldUpsampling : TargetPass<"fold-upsampling"> {
+  let summary = "Convolve images instead of their doubles";
+}
+
 def FoldNorms : TargetPass<"fold-norms"> {
   let summary = "Fold layer norms into the matrix products around them";
 }

@@ -6,6 +6,7 @@
 #include "dialects/nn/rewrites/ConvBatchNorms.h"
 #include "dialects/nn/rewrites/FoldNorms.h"
 #include "dialects/nn/rewrites/FoldProducts.h"
+#include "dialects/nn/rewrites/FoldUpsampling.h"
 #include "dialects/nn/rewrites/GateProducts.h"
 #include "dialects/nn/rewrites/SideOutputs.h"
 #include "dialects/nn/rewrites/SplitReductions.h"
@@ -228,6 +229,27 @@ static bool addsProducts(nn::ConvOp conv, nn::ConvOp other, nn::AddOp sum,
          info->n * info->p * info->q >= kTileRows;
 }
 
+/// Returns whether four planes of a doubled image, convolved as one image of
+/// four times the filters, save more products than their filters and the kernel
+/// that orders them read and write more. Without the doubled image, that kernel
+/// moves more only of results with more channels than it has.
+static bool foldsUpsampling(nn::ConvOp conv, nn::ConvOp planes,
+                            const Machine &machine) {
+  auto info = nn::describeConv(planes);
+  if (!info || machine.batchInvariant ||
+      !describeWgmmaConv(planes, {}, machine.arch) ||
+      info->n * info->p * info->q < kTileRows)
+    return false;
+  const GpuArch &arch = machine.arch;
+  auto bytes = [](Value value) {
+    return 2.0 * nn::tensorType(value).getNumElements();
+  };
+  double saved = double(nn::countFlops(conv) - nn::countFlops(planes));
+  double moved = bytes(planes.getW()) - bytes(conv.getW()) +
+                 2 * std::max(bytes(conv.getY()) - bytes(conv.getX()), 0.0);
+  return saved / arch.productRate > moved / arch.memoryRate;
+}
+
 /// Microseconds that the small kernels of a joint gradient take, those that
 /// others wait for.
 static constexpr double kJointKernels = 15;
@@ -274,6 +296,10 @@ class WgmmaConv : public WgmmaSkeleton<WgmmaConvAttr, nn::ConvInfo> {
     rewrites.add(nn::FoldProductsRewrite{
         [&machine](nn::ConvOp conv, nn::ConvOp other, nn::AddOp sum) {
           return addsProducts(conv, other, sum, machine);
+        }});
+    rewrites.add(nn::FoldUpsamplingRewrite{
+        [&machine](nn::ConvOp conv, nn::ConvOp planes) {
+          return foldsUpsampling(conv, planes, machine);
         }});
   }
   nn::Legality offer(Problem &problem, const Machine &machine,
