@@ -92,7 +92,8 @@ GemvAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                  "a power of 2 up to 256");
 }
 
-/// Returns the shared memory of a block: of its stages, and of the rows of A.
+/// Returns the shared memory that a block needs: of its stages, and of the rows
+/// of A.
 static int64_t sharedBytesOf(const nn::GemmInfo &info, GemvAttr schedule) {
   if (!schedule.getStages())
     return 0;
@@ -160,7 +161,13 @@ static GemvAttr chooseBeside(const nn::GemmInfo &info, const Machine &machine) {
 }
 
 namespace {
-class Gemv : public SkeletonOf<GemvAttr, nn::GemmInfo> {
+/// A product and the shared memory of a block.
+struct GemvFit {
+  nn::GemmInfo info;
+  int64_t sharedBytes = 0;
+};
+
+class Gemv : public SkeletonOf<GemvAttr, GemvFit> {
   double compileMilliseconds() const override { return 60; }
 
   nn::Legality offer(Problem &problem, const Machine &machine,
@@ -213,21 +220,25 @@ class Gemv : public SkeletonOf<GemvAttr, nn::GemmInfo> {
     return cost;
   }
 
-  nn::Match<nn::GemmInfo> fit(Problem &problem, GemvAttr schedule,
-                              const Machine &machine) const override {
+  nn::Match<GemvFit> fit(Problem &problem, GemvAttr schedule,
+                         const Machine &machine) const override {
     const nn::Match<nn::GemmInfo> &info = problem.gemm();
     if (!info)
-      return info;
+      return info.mismatch();
     if (nn::Legality why = checkGemv(*info, machine))
       return *why;
     if (nn::Legality why = checkSchedule(*info, schedule, machine))
       return *why;
     if (nn::Legality why = checkFunction(info->epilogue, problem.lowered()))
       return *why;
-    return info;
+    // A block with stages takes all shared memory of its SM: the loads of
+    // another block there would wait for all of its copies.
+    return GemvFit{*info,
+                   schedule.getStages() ? machine.arch.sharedPerBlock : 0};
   }
-  KernelText print(nn::GemmInfo &info, Problem &problem, GemvAttr schedule,
+  KernelText print(GemvFit &fitted, Problem &problem, GemvAttr schedule,
                    StringRef name) const override {
+    const nn::GemmInfo &info = fitted.info;
     const LinalgFusion &lowered = problem.lowered();
     ProblemText text(lowered, name);
     text.addGemm(info);
@@ -239,7 +250,7 @@ class Gemv : public SkeletonOf<GemvAttr, nn::GemmInfo> {
     int64_t blocks = schedule.getBlocks(), stages = schedule.getStages();
     KernelText kernel;
     kernel.header = stages ? "gemv_turns" : "gemv";
-    kernel.sharedBytes = sharedBytesOf(info, schedule);
+    kernel.sharedBytes = fitted.sharedBytes;
     if (stages)
       text.addConstants(
           "int", {{"stages", stages}, {"sharedBytes", kernel.sharedBytes}});

@@ -9,7 +9,9 @@
 // `split` 1 and
 //
 //   static constexpr int stages;      // of a warp, at least 2
-//   static constexpr int sharedBytes; // at least gemvTurnsShared
+//   static constexpr int sharedBytes; // at least gemvTurnsShared; of a whole
+//                                     // SM, since another block's loads there
+//                                     // would wait for these copies
 //
 // `columns` is 16 for each warp. Any grid will do.
 //

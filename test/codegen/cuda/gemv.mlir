@@ -90,10 +90,10 @@ func.func @beside(%x: tensor<2x512xf16>, %w: tensor<8192x512xf16>) {
 // -----
 
 // With stages, a warp has 16 columns, and copies parts of them to its ring in
-// shared memory: 16 warps by 4 stages of 2 KiB, and the rows of A.
-// CHECK: // k0 #cuda.gemv<columns = 256, threads = 512, blocks = 12, stages = 4> grid 12x1x1 block 512 shared 133120
+// shared memory: all of an SM, so that no other block waits for its copies.
+// CHECK: // k0 #cuda.gemv<columns = 256, threads = 512, blocks = 12, stages = 4> grid 12x1x1 block 512 shared 232448
 // CHECK-NOT: inTurns
-// CHECK: static constexpr int stages = 4, sharedBytes = 133120;
+// CHECK: static constexpr int stages = 4, sharedBytes = 232448;
 // CHECK-NOT: pdlTrigger
 // CHECK: frit::gemvTurns<k0_problem>
 func.func @rings(%x: tensor<2x512xf16>, %w: tensor<8192x512xf16>) {
