@@ -1,6 +1,7 @@
 //===- main.cpp - frit-doctor: check this machine for frit ----------------===//
 
 #include "compiler/support/Interrupts.h"
+#include "compiler/support/Stack.h"
 #include "tools/frit-doctor/Options.h"
 #include "tools/frit-doctor/Report.h"
 #include "tools/support/ExitStatus.h"
@@ -38,5 +39,6 @@ static int runTool(int count, char **arguments) {
 
 int main(int count, char **arguments) {
   frit::handleInterrupts();
-  return finishOutput(runTool(count, arguments));
+  return frit::runOnLargeStack(
+      [&] { return finishOutput(runTool(count, arguments)); });
 }

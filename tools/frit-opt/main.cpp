@@ -2,14 +2,19 @@
 
 #include "compiler/driver/Status.h"
 #include "compiler/support/InputFile.h"
+#include "compiler/support/Interrupts.h"
 #include "compiler/support/OutputFile.h"
+#include "compiler/support/Stack.h"
 #include "frit/printable.h"
 #include "tools/frit-opt/Manual.h"
 #include "tools/frit-opt/PrintableDiagnostics.h"
 #include "tools/frit-opt/Registration.h"
 
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/raw_ostream.h"
 
 /// Returns why `path` cannot be read; success if nothing is known to prevent
 /// it.
@@ -47,7 +52,30 @@ static frit::OutputRefusal checkOutputs(llvm::ArrayRef<char *> arguments,
   return frit::checkOutputs({{{"-o", output}}});
 }
 
-int main(int argc, char **argv) {
+/// Runs the passes and prints the result to `out`; lists of passes and dialects
+/// go to the standard output.
+static mlir::LogicalResult transform(int argc, char **argv,
+                                     const std::string &input,
+                                     const std::string &output,
+                                     mlir::DialectRegistry &registry,
+                                     llvm::raw_ostream &out) {
+  auto config = mlir::MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return mlir::MlirOptMain(argc, argv, input, output, registry);
+  std::string error;
+  auto file = mlir::openInputFile(input, &error);
+  if (!file) {
+    llvm::errs() << "frit-opt: " << frit::printable(error) << "\n";
+    return mlir::failure();
+  }
+  return mlir::MlirOptMain(out, std::move(file), registry, config);
+}
+
+/// Runs the tool. Returns its exit status.
+static int runTool(int argc, char **argv) {
+  frit::handleInterrupts();
+  llvm::InitLLVM init(argc, argv);
+  frit::handleInterrupts();
   mlir::DialectRegistry registry;
   frit::registerEverything(registry);
   frit::escapeDiagnostics(registry);
@@ -76,16 +104,34 @@ int main(int argc, char **argv) {
           checkOutputs(llvm::ArrayRef(argv, size_t(argc)).drop_front(), output);
       refusal.code)
     return failToWrite(refusal.message, refusal.code);
+  // MLIR removes an output after an error, even a link to standard output, and
+  // LLVM ends the program where it cannot write.
+  std::string written;
+  llvm::raw_string_ostream out(written);
+  mlir::LogicalResult done =
+      transform(argc, argv, input, output, registry, out);
   if (output == "-")
-    return mlir::asMainReturnCode(
-        mlir::MlirOptMain(argc, argv, input, output, registry));
-  // MLIR removes an output after an error, even a link to standard output.
-  frit::OutputFile file;
-  if (std::error_code error = frit::OutputFile::create(output, file))
-    return failToWrite(frit::describeOutputError(output, error), error);
-  if (failed(mlir::MlirOptMain(argc, argv, input, file.path(), registry)))
-    return EXIT_FAILURE;
-  if (std::error_code error = file.commit())
+    llvm::outs() << written;
+  if (failed(done) || output == "-")
+    return mlir::asMainReturnCode(done);
+  if (std::error_code error = frit::writeFile(output, written))
     return failToWrite(frit::describeOutputError(output, error), error);
   return EXIT_SUCCESS;
+}
+
+static int runMain(int argc, char **argv) {
+  int status = runTool(argc, argv);
+  // LLVM would end the program with another status and message.
+  llvm::outs().flush();
+  std::error_code error = llvm::outs().error();
+  llvm::outs().clear_error();
+  if (!error)
+    return status;
+  llvm::errs() << "frit-opt: cannot write to the standard output: "
+               << error.message() << "\n";
+  return frit::kMachine;
+}
+
+int main(int argc, char **argv) {
+  return frit::runOnLargeStack([&] { return runMain(argc, argv); });
 }

@@ -5,6 +5,7 @@
 #include "compiler/driver/options/OptionParser.h"
 #include "compiler/support/Interrupts.h"
 #include "compiler/support/Progress.h"
+#include "compiler/support/Stack.h"
 #include "tools/frit-reduce/Reduce.h"
 
 #include "frit/printable.h"
@@ -190,10 +191,14 @@ static int runTool(int argc, char **argv) {
   return frit::kDone;
 }
 
-int main(int argc, char **argv) {
+static int runMain(int argc, char **argv) {
   frit::handleInterrupts();
   llvm::InitLLVM init(argc, argv);
   frit::handleInterrupts();
   frit::setUpColors();
   return frit::finishOutput("frit-reduce", runTool(argc, argv));
+}
+
+int main(int argc, char **argv) {
+  return frit::runOnLargeStack([&] { return runMain(argc, argv); });
 }

@@ -2,6 +2,7 @@
 
 #include "Session.h"
 #include "compiler/support/Interrupts.h"
+#include "compiler/support/Stack.h"
 
 using namespace frit;
 using namespace frit::run;
@@ -55,5 +56,6 @@ int main(int count, char **arguments) {
   startTimeReport();
   handleInterrupts();
   handleOutOfMemory();
-  return finishOutput(runTool(count, arguments));
+  return runOnLargeStack(
+      [&] { return finishOutput(runTool(count, arguments)); });
 }

@@ -1,6 +1,7 @@
 //===- main.cpp - frit-tokenize: text to tokens and back ------------------===//
 
 #include "compiler/support/Interrupts.h"
+#include "compiler/support/Stack.h"
 #include "tools/frit-tokenize/Options.h"
 #include "tools/support/ExitStatus.h"
 #include "tools/support/Mapped.h"
@@ -138,5 +139,6 @@ static int runTool(int count, char **arguments) {
 int main(int count, char **arguments) {
   frit::handleInterrupts();
   handleLostFiles();
-  return finishOutput(runTool(count, arguments));
+  return frit::runOnLargeStack(
+      [&] { return finishOutput(runTool(count, arguments)); });
 }

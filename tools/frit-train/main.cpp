@@ -1,6 +1,7 @@
 //===- main.cpp - frit-train: train with a compiled step ------------------===//
 
 #include "compiler/support/Interrupts.h"
+#include "compiler/support/Stack.h"
 #include "tools/frit-train/Evaluation.h"
 #include "tools/frit-train/Trainer.h"
 #include "tools/frit-train/ranks/Launcher.h"
@@ -43,5 +44,6 @@ int main(int count, char **arguments) {
   frit::handleInterrupts();
   handleLostFiles();
   handleOutOfMemory();
-  return finishOutput(runTool(count, arguments));
+  return frit::runOnLargeStack(
+      [&] { return finishOutput(runTool(count, arguments)); });
 }

@@ -8,12 +8,13 @@
 #include "compiler/driver/Compilation.h"
 #include "compiler/driver/Outputs.h"
 #include "compiler/support/Interrupts.h"
+#include "compiler/support/Stack.h"
 
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/Signals.h"
 
-int main(int argc, char **argv) {
+static int runMain(int argc, char **argv) {
   frit::handleInterrupts();
   frit::handleOutOfMemory();
   llvm::InitLLVM init(argc, argv);
@@ -33,4 +34,8 @@ int main(int argc, char **argv) {
   frit::RunSamples runner;
   return frit::finishOutput(
       "fritc", options ? frit::compile(*options, device, runner) : status);
+}
+
+int main(int argc, char **argv) {
+  return frit::runOnLargeStack([&] { return runMain(argc, argv); });
 }
