@@ -9,7 +9,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 using namespace frit;
 using Json = nlohmann::json;
@@ -114,15 +116,11 @@ private:
                            (unsigned long long)dataBytes));
     tensor.offset = uint64_t(range[0]);
     tensor.bytes = uint64_t(range[1] - range[0]);
-    // Tensors do not overlap, so their sum is bounded by the file's size.
-    if (tensor.bytes > dataBytes - claimed)
-      return refuse("lies where others do");
-    claimed += tensor.bytes;
     return tensors.emplace(name, std::move(tensor)).second ||
            refuse("is there twice");
   }
 
-  uint64_t dataBytes, claimed = 0;
+  uint64_t dataBytes;
   std::map<std::string, StoredTensor> &tensors;
   std::map<std::string, std::string> *metadata;
   Place place = nowhere;
@@ -133,6 +131,30 @@ private:
 };
 
 } // namespace
+
+/// Checks that tensors follow each other without gaps to the end of the file,
+/// as the format says.
+static Status checkPlaces(const std::map<std::string, StoredTensor> &tensors,
+                          uint64_t dataBytes) {
+  std::vector<std::pair<uint64_t, uint64_t>> places;
+  for (const auto &[name, tensor] : tensors)
+    places.push_back({tensor.offset, tensor.offset + tensor.bytes});
+  std::ranges::sort(places);
+  uint64_t end = 0;
+  for (auto [start, next] : places) {
+    if (start < end)
+      return Status(FRIT_IO_ERROR, "two of its tensors overlap");
+    if (start > end)
+      break;
+    end = next;
+  }
+  if (end == dataBytes)
+    return Status();
+  return Status(FRIT_IO_ERROR,
+                format("bytes of data behind the first %llu of %llu belong to "
+                       "no tensor: it is damaged",
+                       (unsigned long long)end, (unsigned long long)dataBytes));
+}
 
 Status frit::readSafetensors(const uint8_t *data, uint64_t size,
                              std::map<std::string, StoredTensor> &tensors,
@@ -148,6 +170,8 @@ Status frit::readSafetensors(const uint8_t *data, uint64_t size,
   if (!Json::sax_parse(data + sizeof length, data + start, &reader))
     return Status(FRIT_IO_ERROR,
                   reader.why.empty() ? "its header is damaged" : reader.why);
+  if (Status placed = checkPlaces(tensors, size - start); placed.failed())
+    return placed;
   for (auto &[name, tensor] : tensors)
     tensor.offset += start;
   return Status();

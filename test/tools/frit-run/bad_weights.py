@@ -59,10 +59,15 @@ run("overflow", changed(shape=[1 << 70]))
 run("trailing", file(json.dumps(HEADER).encode() + b"{}"))
 entry = json.dumps(HEADER[LARGE])
 run("twice", file(f'{{"a": {entry}, "a": {entry}}}'.encode()))
-run("missing", file({name: HEADER[name] for name in NAMES if name != LARGE}))
+run("behind", GOOD + b"{}")
+run("hole", file({name: HEADER[name] for name in NAMES if name != LARGE}))
+start, end = HEADER[LARGE]["data_offsets"]
+run("overlap", changed(data_offsets=[start - 4, end - 4] if start else [4, end + 4]))
+run("missing", file({name if name != LARGE else "other": HEADER[name] for name in NAMES}))
 run("type", changed(dtype="F16"))
 run("shape", changed(shape=[1, *HEADER[LARGE]["shape"]]))
-run("bytes", changed(data_offsets=[0, 0]))
+rest = {"dtype": "U8", "shape": [end - start], "data_offsets": [start, end]}
+run("bytes", file(HEADER | {"rest": rest, LARGE: HEADER[LARGE] | {"data_offsets": [start, start]}}))
 escaped = json.dumps(HEADER, indent=1)
 for letter in "eo_.":
     escaped = escaped.replace(letter, f"\\u{ord(letter):04x}")
