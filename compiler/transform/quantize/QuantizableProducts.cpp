@@ -1,8 +1,8 @@
 //===- QuantizableProducts.cpp - Find and observe products of floats ------===//
 
+#include "compiler/transform/quantize/QuantizableProducts.h"
 #include "compiler/transform/Graph.h"
 #include "compiler/transform/Names.h"
-#include "compiler/transform/quantize/QuantizeProducts.h"
 #include "compiler/transform/recognize/QuantizedOperands.h"
 
 #include "llvm/ADT/MapVector.h"

@@ -23,12 +23,10 @@
 
 #include "compiler/transform/quantize/QuantizeProducts.h"
 #include "compiler/transform/Graph.h"
-#include "compiler/transform/Names.h"
+#include "compiler/transform/quantize/CheckScales.h"
 
-#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Remarks.h"
 
-#include <cmath>
 #include <map>
 
 using namespace mlir;
@@ -47,13 +45,7 @@ public:
   LogicalResult run(bool switches);
 
 private:
-  InFlightDiagnostic wrong(const ProductScales &row);
-  LogicalResult check(const QuantizableProduct &product,
-                      const ProductScales &row);
-  LogicalResult checkNames(ArrayRef<QuantizableProduct> products);
   void quantize(const QuantizableProduct &product, const ProductScales &row);
-  LogicalResult checkWeights(const QuantizableProduct &product,
-                             const ProductScales &row);
   Value quantizeInput(const QuantizableProduct &product,
                       const ProductScales &row);
   Value quantizeWeights(const QuantizableProduct &product,
@@ -124,109 +116,6 @@ static void setAfter(NNBuilder &b, Value value) {
     b.setInsertionPointAfter(def);
   else
     b.setInsertionPointToStart(value.getParentBlock());
-}
-
-InFlightDiagnostic ProductQuantizer::wrong(const ProductScales &row) {
-  Location where = main.getLoc();
-  if (!table.path.empty())
-    where = FileLineColLoc::get(main.getContext(), table.path, row.line, 0);
-  return emitError(where);
-}
-
-LogicalResult ProductQuantizer::check(const QuantizableProduct &product,
-                                      const ProductScales &row) {
-  if (!row.weights.empty() && int64_t(row.weights.size()) != product.columns())
-    return wrong(row) << "the node '" << row.node << "' has weights of "
-                      << product.columns()
-                      << " filters or columns, and the table has "
-                      << row.weights.size() << " scales";
-  if (!row.smooth.empty() && product.isConv())
-    return wrong(row) << "the node '" << row.node
-                      << "' is a convolution, and only inputs of products of "
-                         "matrices are smoothed";
-  if (!row.smooth.empty() && int64_t(row.smooth.size()) != product.depth())
-    return wrong(row) << "the node '" << row.node << "' reads rows of "
-                      << product.depth() << " numbers, and the table has "
-                      << row.smooth.size() << " factors";
-  if (row.ofRows && product.isConv())
-    return wrong(row) << "the node '" << row.node
-                      << "' is a convolution, and only inputs of products of "
-                         "matrices have scales of rows";
-  return checkWeights(product, row);
-}
-
-/// Returns the elements of a constant of f32; none if it is another value.
-static ArrayRef<float> numbersOf(Value value) {
-  auto constant = value.getDefiningOp<ConstantOp>();
-  if (!constant)
-    return {};
-  ArrayRef<char> bytes;
-  if (auto resource =
-          dyn_cast<DenseResourceElementsAttr>(constant.getValue())) {
-    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
-    bytes = blob ? blob->getData() : ArrayRef<char>();
-  } else if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue())) {
-    bytes = dense.getRawData();
-  }
-  return {reinterpret_cast<const float *>(bytes.data()),
-          bytes.size() / sizeof(float)};
-}
-
-/// Checks that weights are numbers, and that floats of 8 bits hold them at the
-/// scales of the table.
-LogicalResult ProductQuantizer::checkWeights(const QuantizableProduct &product,
-                                             const ProductScales &row) {
-  // Numbers up to half a step beyond the largest are rounded to it.
-  constexpr float kMost = kMostE4m3 + 16;
-  Value w = product.weights();
-  ArrayRef<float> numbers = numbersOf(w);
-  auto *wrongNumber = llvm::find_if_not(
-      numbers, [](float number) { return std::isfinite(number); });
-  if (wrongNumber != numbers.end())
-    return emitError(product.op->getLoc())
-           << "its weight " << wrongNumber - numbers.begin() << " is "
-           << (std::isnan(*wrongNumber) ? "NaN" : "infinite")
-           << ", for which there is no scale; the line \"" << product.node
-           << "\" wide of a table of scales leaves it as it is";
-  if (row.code != InputCode::e4m3 || row.weights.empty() ||
-      !row.smooth.empty() ||
-      int64_t(numbers.size()) != tensorType(w).getNumElements())
-    return success();
-  auto matmul = dyn_cast<MatmulOp>(product.op);
-  bool isLast = matmul && !matmul.getTransposeB();
-  size_t columns = row.weights.size(), each = numbers.size() / columns;
-  for (auto [i, number] : llvm::enumerate(numbers)) {
-    size_t column = isLast ? i % columns : i / each;
-    if (std::abs(number) > kMost * row.weights[column])
-      return wrong(row) << "the node '" << row.node << "' has a weight of "
-                        << number << " in column or filter " << column
-                        << ", which at the scale " << row.weights[column]
-                        << " is beyond 448, the largest number of e4m3";
-  }
-  return success();
-}
-
-LogicalResult
-ProductQuantizer::checkNames(ArrayRef<QuantizableProduct> products) {
-  SmallVector<StringRef> names;
-  for (const QuantizableProduct &product : products)
-    names.push_back(product.node);
-  for (const ProductScales &row : table.rows) {
-    if (llvm::is_contained(names, row.node))
-      continue;
-    std::string pattern;
-    for (char c : row.node) {
-      if (StringRef("*?[]{}\\").contains(c))
-        pattern += '\\';
-      pattern += c;
-    }
-    bool isKnown =
-        checkPatterns(pattern, names, "product that can be quantized", "",
-                      [&] { return wrong(row); });
-    if (!isKnown)
-      return failure();
-  }
-  return success();
 }
 
 Value ProductQuantizer::gate(NNBuilder &b, Value quantized, Value wide) const {
@@ -353,7 +242,8 @@ void ProductQuantizer::quantize(const QuantizableProduct &product,
 LogicalResult ProductQuantizer::run(bool switches) {
   std::vector<QuantizableProduct> products =
       findQuantizable(main->getParentOfType<ModuleOp>());
-  if (failed(checkNames(products)))
+  ScaleCheck scales(main, table);
+  if (failed(scales.checkNames(products)))
     return failure();
   Value vector;
   if (switches) {
@@ -379,7 +269,7 @@ LogicalResult ProductQuantizer::run(bool switches) {
                              : "the table of scales keeps it wide");
       continue;
     }
-    if (failed(check(product, *row)))
+    if (failed(scales.check(product, *row)))
       return failure();
     if (switches) {
       NNBuilder b(main.getLoc(), &main.front(), main.front().begin());

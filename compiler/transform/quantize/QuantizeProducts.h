@@ -4,33 +4,9 @@
 #define FRIT_COMPILER_TRANSFORM_QUANTIZE_QUANTIZEPRODUCTS_H
 
 #include "compiler/transform/quantize/ProductScales.h"
-#include "dialects/nn/NN.h"
-
-#include "mlir/IR/BuiltinOps.h"
+#include "compiler/transform/quantize/QuantizableProducts.h"
 
 namespace frit {
-
-/// A convolution or a product with a matrix of weights that can be quantized.
-struct QuantizableProduct {
-  std::string node; ///< its name in tables of scales
-  mlir::Operation *op;
-
-  mlir::Value input() const { return op->getOperand(0); }
-  mlir::Value weights() const { return op->getOperand(1); }
-  bool isConv() const;
-  /// Filters, or columns of the result.
-  int64_t columns() const;
-  /// Numbers in a row of the input of a product of matrices.
-  int64_t depth() const;
-  /// Whether this is a product of matrices whose input's rows are rows of a
-  /// norm's result.
-  bool readsNorm() const;
-};
-
-/// Returns the products of f32 in the function main that the passes after this
-/// one compute in 8 bits if they are quantized, in their order. The model is
-/// simplified.
-std::vector<QuantizableProduct> findQuantizable(mlir::ModuleOp module);
 
 /// Quantizes the inputs and weights of the products that `table` has, and
 /// dequantizes them: as importers build QDQ models. Other readers of what a
@@ -45,16 +21,6 @@ mlir::LogicalResult quantizeProducts(mlir::ModuleOp module,
 /// quantizeProducts.
 mlir::LogicalResult switchProducts(mlir::ModuleOp module,
                                    const ScaleTable &table);
-
-/// Makes the results of main the inputs of its quantizable products, each once,
-/// and then the largest weight of each row of the products of matrices.
-/// Returns, for each product, the result that is its input and the one with its
-/// weights.
-struct ObservedProduct {
-  unsigned input;
-  std::optional<unsigned> weights;
-};
-std::vector<ObservedProduct> observeProducts(mlir::ModuleOp module);
 
 } // namespace frit
 
