@@ -3,8 +3,12 @@
 #include "compiler/support/Gguf.h"
 #include "compiler/support/Help.h"
 #include "tools/tokenizer/Parts.h"
+#include "tools/tokenizer/Precompiled.h"
 #include "tools/tokenizer/model/Bpe.h"
 #include "tools/tokenizer/model/ScoredPairs.h"
+#include "tools/tokenizer/model/Unigram.h"
+
+#include <cmath>
 
 using namespace frit;
 using namespace frit::tokenizer;
@@ -92,6 +96,28 @@ static Fault addSplit(const SplitKind &kind, Parts &parts) {
   return {};
 }
 
+/// Writes spaces as SentencePiece does. Where they merge, each word has one in
+/// front; otherwise one is added to the first word.
+static std::string escapeSpaces(std::string_view text, bool addsSpace,
+                                bool merges) {
+  static constexpr std::string_view space = "\u2581";
+  std::string escaped;
+  bool isFirst = true, isInWord = false;
+  for (char c : text) {
+    if (c == ' ') {
+      if (!merges)
+        escaped += space;
+    } else {
+      if (!isInWord && (merges || (addsSpace && isFirst)))
+        escaped += space;
+      isFirst = false;
+      escaped += c;
+    }
+    isInWord = c != ' ';
+  }
+  return escaped;
+}
+
 namespace {
 
 class GgufTokens {
@@ -111,15 +137,17 @@ public:
     if (Fault fault = readTokens())
       return fault;
     if (Fault fault =
-            *model == "gpt2" ? readMerges()
-            : *model == "llama"
-                ? readScores()
+            *model == "gpt2"    ? readMerges()
+            : *model == "llama" ? readScores()
+            : *model == "t5"
+                ? readUnigram()
                 : Fault("tokenizer.ggml.model '" + std::string(*model) +
-                        "' is not supported; gpt2 and llama are"))
+                        "' is not supported; gpt2, llama and t5 are"))
       return fault;
     if (Fault fault = parts.added.finish(parts.normalizer))
       return fault;
-    return readSpecials(*model == "llama");
+    return readSpecials(/*addsBegin=*/*model == "llama",
+                        /*addsEnd=*/*model == "t5");
   }
 
 private:
@@ -190,14 +218,67 @@ private:
     return {};
   }
 
-  Fault readScores() {
-    const std::vector<double> *scores = file.numbers("tokenizer.ggml.scores");
+  /// Finds the tokens' scores, and the token of what has none.
+  Fault findScores(const std::vector<double> *&scores) {
+    scores = file.numbers("tokenizer.ggml.scores");
     if (!scores || scores->size() != tokens->size())
       return Fault("tokenizer.ggml.scores has not one number for each of " +
                    std::to_string(tokens->size()) + " tokens");
     std::optional<uint64_t> id = file.count("tokenizer.ggml.unknown_token_id");
     if (id && *id < tokens->size())
       unknown = TokenId(*id);
+    return {};
+  }
+
+  /// SentencePiece's models of likely tokens, as of T5.
+  Fault readUnigram() {
+    const std::vector<double> *scores = nullptr;
+    if (Fault fault = findScores(scores))
+      return fault;
+    for (double score : *scores)
+      if (!std::isfinite(score))
+        return Fault("tokenizer.ggml.scores has a number that is not finite");
+    parts.model = std::make_unique<Unigram>(parts.vocabulary, *scores, unknown,
+                                            /*fallsBackToBytes=*/false);
+    if (file.find("tokenizer.ggml.precompiled_charsmap")) {
+      const std::vector<double> *bytes =
+          file.numbers("tokenizer.ggml.precompiled_charsmap");
+      if (!bytes)
+        return Fault("tokenizer.ggml.precompiled_charsmap is no list of bytes");
+      std::string text;
+      for (double byte : *bytes) {
+        if (!(byte >= -128 && byte <= 255))
+          return Fault("tokenizer.ggml.precompiled_charsmap has a number that "
+                       "is no byte");
+        text += char(int(byte));
+      }
+      auto map = std::make_shared<Precompiled>();
+      if (Fault fault = map->read(text))
+        return fault.within("tokenizer.ggml.precompiled_charsmap");
+      parts.normalizer.push_back([map](std::string &text) {
+        map->apply(text);
+        return Fault();
+      });
+    }
+    bool addsSpace =
+        file.flag("tokenizer.ggml.add_space_prefix").value_or(false);
+    bool merges =
+        file.flag("tokenizer.ggml.remove_extra_whitespaces").value_or(false);
+    parts.normalizer.push_back([=](std::string &text) {
+      text = escapeSpaces(text, addsSpace, merges);
+      return Fault();
+    });
+    parts.decoder.steps = {decodeReplace(Regex::literal("\u2581"), " "),
+                           decodeFuse()};
+    if (addsSpace || merges)
+      parts.decoder.steps.push_back(decodeStrip(" ", 1, 0));
+    return {};
+  }
+
+  Fault readScores() {
+    const std::vector<double> *scores = nullptr;
+    if (Fault fault = findScores(scores))
+      return fault;
     parts.model = std::make_unique<ScoredPairs>(
         parts.vocabulary, std::vector<float>(scores->begin(), scores->end()),
         unknown);
@@ -232,7 +313,7 @@ private:
     return {};
   }
 
-  Fault readSpecials(bool addsBegin) {
+  Fault readSpecials(bool addsBegin, bool addsEnd) {
     std::optional<TokenId> end;
     if (Fault fault = readSpecial("tokenizer.ggml.bos_token_id", parts.begin))
       return fault;
@@ -250,7 +331,7 @@ private:
     if (parts.begin &&
         file.flag("tokenizer.ggml.add_bos_token").value_or(addsBegin))
       parts.before.push_back(*parts.begin);
-    if (end && file.flag("tokenizer.ggml.add_eos_token").value_or(false))
+    if (end && file.flag("tokenizer.ggml.add_eos_token").value_or(addsEnd))
       parts.after.push_back(*end);
     parts.chatTemplate =
         file.text("tokenizer.chat_template").value_or(std::string_view());

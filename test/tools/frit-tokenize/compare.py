@@ -87,6 +87,9 @@ def make_lines(count: int, seed: int) -> list[str]:
     return lines
 
 
+SPACES = {c: " " for c in map(chr, range(0x110000)) if c.isspace()}
+
+
 def byte_level(expression, composes=False, **extra):
     tokenizer = Tokenizer(models.BPE(**extra))
     if expression is None:
@@ -160,6 +163,15 @@ def mapped():
     return tokenizer, trainer
 
 
+def t5():
+    """As T5's: white space becomes a space, and those merge."""
+    tokenizer, trainer = unigram()
+    tokenizer.normalizer = normalizers.Precompiled(precompiled.charsmap(SPACES))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
+        pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
+    return tokenizer, trainer
+
+
 def plain():
     """Words without bytes, with ends and unknown characters."""
     tokenizer = Tokenizer(models.BPE(
@@ -200,6 +212,7 @@ KINDS = {
     "Metaspace never": lambda: metaspace("never"),
     "Unigram": unigram,
     "mapped": mapped,
+    "T5": t5,
     "words": plain,
 } | {f"{behavior}{' inverted' * invert}":
      (lambda behavior=behavior, invert=invert: pieces(behavior, invert))
@@ -208,12 +221,27 @@ KINDS = {
      for invert in (False, True)}
 
 #: "tokenizer.ggml.pre" of kinds that GGUF files can say.
-GGUF_NAMES = {"GPT-2": "gpt-2", "Llama 3": "llama-bpe", "Qwen 2": "qwen2", "GPT-4o": "gpt-4o"}
+GGUF_NAMES = {"GPT-2": "gpt-2", "Llama 3": "llama-bpe", "Qwen 2": "qwen2", "GPT-4o": "gpt-4o",
+              "T5": None}
+
+
+def write_t5(file: Path, tokenizer: Tokenizer, gguf_file) -> None:
+    tokens, scores = zip(*json.loads(tokenizer.to_str())["model"]["vocab"])
+    file.write_bytes(gguf_file.make({
+        "tokenizer.ggml.model": "t5", "tokenizer.ggml.tokens": list(tokens),
+        "tokenizer.ggml.scores": list(map(float, scores)),
+        "tokenizer.ggml.token_type": [2, 3] + [1] * (len(tokens) - 2),
+        "tokenizer.ggml.unknown_token_id": 0, "tokenizer.ggml.eos_token_id": 1,
+        "tokenizer.ggml.add_eos_token": False, "tokenizer.ggml.add_space_prefix": True,
+        "tokenizer.ggml.remove_extra_whitespaces": True,
+        "tokenizer.ggml.precompiled_charsmap": list(precompiled.charsmap(SPACES))}))
 
 
 def write_gguf(file: Path, tokenizer: Tokenizer, name: str) -> None:
     sys.path.insert(0, str(ROOT / "test/gguf"))
     import gguf_file
+    if name == "T5":
+        return write_t5(file, tokenizer, gguf_file)
     model = json.loads(tokenizer.to_str())["model"]
     tokens = sorted(model["vocab"], key=model["vocab"].get)
     ends = name == "Llama 3"

@@ -32,9 +32,9 @@ def double_array(entries: dict[bytes, int]) -> list[int]:
     return [units.get(at, 0x200) for at in range((blocks + 1) << 8)]
 
 
-def charsmap() -> bytes:
+def charsmap(others: dict[str, str] | None = None) -> bytes:
     targets, places = b"", {}
-    for source, target in MAP.items():
+    for source, target in (MAP | (others or {})).items():
         places[source.encode()] = len(targets)
         targets += target.encode() + b"\0"
     units = double_array(places)
