@@ -133,7 +133,7 @@ private:
 
   /// Reads the files that options name.
   LogicalResult readOptionFiles(MutableArrayRef<ModelSource> sources) {
-    warnOfTuning(options, outputs.diagnostics);
+    warnOfUnused(options, outputs.diagnostics);
     if (options.precision == "amp-fp8")
       warnOfFloats(options, options.precision, outputs.diagnostics);
     if (llvm::Error error = readTuning(options, context, outputs.tuning))

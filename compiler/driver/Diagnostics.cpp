@@ -19,7 +19,7 @@ std::vector<std::string> frit::warningNames() {
           "gradient", "labels",      "opset",   "optional", "pattern",
           "random",   "resize",      "scales",  "shape",    "shared",
           "sparse",   "target",      "tied",    "training", "tune-miss",
-          "type",     "weights"};
+          "type",     "unused",      "weights"};
 }
 
 /// Returns the name at the end of a warning, or "".

@@ -14,6 +14,12 @@ def tuning_Group : Section<"Tuning">;
 def warning_Group : Section<"Warnings and remarks">;
 def other_Group : Section<"Other">;
 
+def Targets : Use;
+def Gpus : Use;
+def Artifact : Use;
+def HostCode : Use;
+def OneFile : Use;
+
 /// -fname and -fno-name; the last one counts.
 multiclass Switch<string name, string on, string off> {
   def f#NAME : Flag<one, "f"#name>, Group<code_Group>, HelpText<on>;
@@ -44,12 +50,12 @@ defm report : Value<two, "report", output_Group, "file.html",
 defm header : Value<two, "header", output_Group, "file",
   "Where -c writes the C header (default: beside the object)">;
 defm name : Value<two, "name", output_Group, "name",
-  "The model's name in C: -c defines <name>_image (default: after the output)">;
+  "The model's name in C: -c defines <name>_image (default: after the output)">, For<Artifact>;
 def fexternal_weights : Flag<one, "fexternal-weights">, Group<output_Group>,
-  HelpText<"Write the weights to a file beside the artifact, named after it">;
+  HelpText<"Write the weights to a file beside the artifact, named after it">, For<Artifact>;
 def fexternal_weights_EQ : Joined<one, "fexternal-weights=">,
   Group<output_Group>, MetaVarName<"file.safetensors">,
-  HelpText<"Write the weights to this file">;
+  HelpText<"Write the weights to this file">, For<Artifact>;
 def save_temps : Flag<one, "save-temps">, Group<output_Group>,
                  HelpText<"Keep every stage beside the output">;
 
@@ -64,11 +70,11 @@ defm march : Value<one, "march", target_Group, "arch,...",
   "sm_75,sm_80,sm_86,sm_87,sm_88,sm_89,sm_90,sm_90a,sm_100,sm_100f,sm_100a,sm_103,"
   "sm_103f,sm_103a,sm_110,sm_110f,sm_110a,sm_120,sm_120f,sm_120a,sm_121,sm_121f,"
   "sm_121a,x86-64,x86-64-v2,x86-64-v3,x86-64-v4,aarch64,neoverse-n1,neoverse-v1,"
-  "neoverse-v2,native">;
+  "neoverse-v2,native">, For<Targets>;
 
 defm os : Value<two, "os", target_Group, "system",
   "Operating system that the artifact is for (default: linux)",
-  "linux,windows">;
+  "linux,windows">, For<HostCode>;
 
 //===----------------------------------------------------------------------===//
 // Model
@@ -76,7 +82,7 @@ defm os : Value<two, "os", target_Group, "system",
 
 def x : JoinedOrSeparate<["-"], "x">, Group<model_Group>, MetaVarName<"format">,
         Values<"onnx,json">,
-        HelpText<"The input's format (default: json for *.json, else onnx)">;
+        HelpText<"The input's format (default: json for *.json, else onnx)">, For<OneFile>;
 defm fprecision : Value<one, "fprecision", model_Group, "precision",
   "Precision of computation; amp-fp16 and amp-bf16 train in 16 bits with f32 "
   "weights, and amp-fp8 as amp-bf16 with products of weights in 8 bits",
@@ -178,7 +184,7 @@ def fcompress_gradients : Flag<one, "fcompress-gradients">, Group<model_Group>,
                  "what GPUs exchange and rounds it to 8 significant bits">;
 defm fmemory_limit : Value<one, "fmemory-limit", model_Group, "size",
   "Fit state, prepared weights and scratch memory into <size>, as 8GiB or 500M; "
-  "a training step computes values again where that saves memory">;
+  "a training step computes values again where that saves memory">, For<Targets>;
 def fcheck_indices : Flag<one, "fcheck-indices">, Group<model_Group>,
         HelpText<"Make calls fail if an index that the model computes, or one in "
                  "device memory, is out of range; the error names the node. "
@@ -194,27 +200,27 @@ defm frandom_weights : Value<one, "frandom-weights", model_Group, "seed",
 def O : Joined<["-"], "O">, Group<code_Group>, MetaVarName<"level">,
         Values<"0,1,2,3">,
         HelpText<"Level of optimization (default: 2); 1 and 3 are as 2, and 0 "
-                 "is one kernel per operator">;
-defm fuse : Switch<"fuse", "Fuse operators (default)", "One operator per kernel">;
+                 "is one kernel per operator">, For<Targets>;
+defm fuse : Switch<"fuse", "Fuse operators (default)", "One operator per kernel">, For<Targets>;
 defm guard : Switch<"guard",
   "Run only the branch that a data-dependent condition takes (default)",
-  "Run both branches and select a result">;
+  "Run both branches and select a result">, For<Targets>;
 defm fork : Switch<"fork",
   "Run kernels concurrently where they leave the GPU partly idle (default)",
-  "Run one kernel after another">;
+  "Run one kernel after another">, For<Gpus>;
 defm cublas : Switch<"cublas", "Plan matrix products for cuBLASLt (default)",
-                     "Use frit's own matrix products">;
+                     "Use frit's own matrix products">, For<Gpus>;
 defm cudnn : Switch<"cudnn",
   "Plan convolutions, attention and their gradients for cuDNN (default)",
-  "Use frit's own convolutions and attention">;
+  "Use frit's own convolutions and attention">, For<Gpus>;
 def fdeterministic : Flag<one, "fdeterministic">, Group<code_Group>,
         HelpText<"Leave out algorithms whose results differ from call to call; "
                  "gradients of attention then take more time and memory. For "
-                 "training, also pass frit-train --deterministic">;
+                 "training, also pass frit-train --deterministic">, For<Gpus>;
 def fbatch_invariant : Flag<one, "fbatch-invariant">, Group<code_Group>,
         HelpText<"Give a row the same bits whatever the batch or chunk that it "
                  "is computed in, as on the CPU; products of many rows, and "
-                 "prefill, then take longer">;
+                 "prefill, then take longer">, For<Gpus>;
 def fPIC : Flag<["-"], "fPIC">, Group<code_Group>,
            HelpText<"Position-independent code, which is always made; also "
                     "-fpic, -fPIE, -fpie">;
@@ -228,13 +234,13 @@ def fpie : Flag<["-"], "fpie">, Hidden<fPIC>;
 
 defm ftune_generate : Value<one, "ftune-generate", tuning_Group, "file",
   "Time the schedules of matrix products, convolutions and attention on this "
-  "machine's GPU, add the best to <file> and use them">;
+  "machine's GPU, add the best to <file> and use them">, For<Gpus>;
 defm ftune_use : Value<one, "ftune-use", tuning_Group, "file",
-  "Use the schedules that <file> says are best">;
+  "Use the schedules that <file> says are best">, For<Gpus>;
 def ftuned : Flag<one, "ftuned">, Group<tuning_Group>,
-  HelpText<"Use the schedules that frit comes with, timed on an H200 (default)">;
+  HelpText<"Use the schedules that frit comes with, timed on an H200 (default)">, For<Gpus>;
 def fno_tuned : Flag<one, "fno-tuned">, Group<tuning_Group>,
-                HelpText<"Do not use the schedules that frit comes with">;
+                HelpText<"Do not use the schedules that frit comes with">, For<Gpus>;
 defm tune_budget : Value<two, "tune-budget", tuning_Group, "time",
   "How long -ftune-generate may time (default: 60s)">;
 
@@ -260,11 +266,12 @@ def W_ : Joined<["-"], "W">, Group<warning_Group>, MetaVarName<"warning">,
          HelpText<"Show this warning (default)">;
 def Rpass_EQ : Joined<["-"], "Rpass=">, Group<warning_Group>,
                MetaVarName<"regex">,
-               HelpText<"Report what was done: fusion, schedule, layout, ...">;
+               HelpText<"Report what was done: fusion, fork, guard, quantization or sparse">;
 def Rpass : Flag<["-"], "Rpass">, Alias<Rpass_EQ>, AliasArgs<[".*"]>,
             Flags<[HelpHidden]>;
 def Rpass_missed_EQ : Joined<["-"], "Rpass-missed=">, Group<warning_Group>,
-                      MetaVarName<"regex">, HelpText<"Report what was not done, and why">;
+                      MetaVarName<"regex">, HelpText<"Report what was not done, and why: also schedule, layout, shape, plan "
+                                "or weights">;
 def Rpass_missed : Flag<["-"], "Rpass-missed">, Alias<Rpass_missed_EQ>,
                    AliasArgs<[".*"]>, Flags<[HelpHidden]>;
 

@@ -15,6 +15,15 @@
 
 using namespace mlir;
 
+ArrayRef<StringRef> frit::remarkCategories(bool isMissed) {
+  static constexpr StringRef passed[] = {"fork", "fusion", "guard",
+                                         "quantization", "sparse"};
+  static constexpr StringRef missed[] = {"fork",  "fusion",       "layout",
+                                         "plan",  "quantization", "schedule",
+                                         "shape", "sparse",       "weights"};
+  return isMissed ? ArrayRef(missed) : ArrayRef(passed);
+}
+
 namespace {
 
 /// Prints a remark as clang does, with the flag that asked for it.
@@ -27,6 +36,8 @@ public:
   void streamOptimizationRemark(const remark::detail::Remark &remark) override {
     bool isMissed = remark.getRemarkType() != llvm::remarks::Type::Passed;
     StringRef category = remark.getCategoryName();
+    assert(is_contained(frit::remarkCategories(isMissed), category) &&
+           "a category that -Rpass does not know");
     std::string text;
     for (const auto &argument : remark.getArgs())
       text += argument.val;

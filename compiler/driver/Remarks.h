@@ -9,6 +9,10 @@
 
 namespace frit {
 
+/// Returns the categories of remarks: of applied optimizations, or of missed
+/// ones.
+llvm::ArrayRef<llvm::StringRef> remarkCategories(bool isMissed);
+
 /// Prints the remarks whose category matches: `passed` for applied
 /// optimizations, `missed` for missed ones. An empty expression matches none.
 /// Each remark begins with the current `target`, unless that is empty. `kept`,

@@ -47,12 +47,8 @@ void frit::warnOfFloats(const DriverOptions &options, StringRef precision,
   }
 }
 
-void frit::warnOfTuning(const DriverOptions &options,
+void frit::warnOfUnused(const DriverOptions &options,
                         DiagnosticPrinter &diagnostics) {
-  bool isTuned = !options.tuneGenerate.empty() || !options.tuneUse.empty();
-  if (isTuned && llvm::none_of(options.archs, cuda::isCudaArch))
-    diagnostics.warning(
-        Twine(options.tuneGenerate.empty() ? "-ftune-use" : "-ftune-generate") +
-        " has no effect: schedules are tuned for GPUs, and -march names none "
-        "[-Wtarget]");
+  for (const std::string &message : options.unused)
+    diagnostics.warning(message + " [-Wunused]");
 }

@@ -16,8 +16,8 @@ void warnOfHosts(const DriverOptions &options, DiagnosticPrinter &diagnostics);
 void warnOfFloats(const DriverOptions &options, llvm::StringRef precision,
                   DiagnosticPrinter &diagnostics);
 
-/// Warns if schedules are to be tuned and no target is a GPU.
-void warnOfTuning(const DriverOptions &options, DiagnosticPrinter &diagnostics);
+/// Warns of options that have no effect.
+void warnOfUnused(const DriverOptions &options, DiagnosticPrinter &diagnostics);
 
 } // namespace frit
 

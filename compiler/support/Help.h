@@ -23,6 +23,7 @@ struct HelpOption {
   std::string text;
   /// The possible values; empty if they are not a list.
   std::vector<std::string> values = {};
+  unsigned use = 0; ///< what it is for: see OptionUse; 0 for all that runs
 };
 
 struct HelpTable {

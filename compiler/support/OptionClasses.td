@@ -10,6 +10,11 @@ include "llvm/Option/OptParser.td"
 
 class Section<string title> : OptionGroup<title> { string HelpText = title; }
 
+/// What options are for that have no effect otherwise: `def Timed : Use;` names
+/// a bit in the tool's code, which says when it is so (OptionUse).
+class Use : OptionVisibility;
+class For<Use use> { list<OptionVisibility> Visibility = [use]; }
+
 /// Both -name and --name are taken; the first is shown.
 defvar one = ["-", "--"];
 defvar two = ["--", "-"];

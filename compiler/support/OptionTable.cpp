@@ -28,6 +28,16 @@ void frit::options::addOptions(HelpTable &help, std::span<const OptionRow> rows,
       help.options.push_back({rows[section - 1].help,
                               std::string(row.name) + (takesBlank ? " " : ""),
                               row.metavar ? row.metavar : "", row.help,
-                              split(row.values)});
+                              split(row.values),
+                              row.use == DefaultVis ? 0 : row.use});
     }
+}
+
+std::string frit::options::findUnused(std::span<const GivenOption> given,
+                                      std::span<const OptionUse> uses) {
+  for (const GivenOption &option : given)
+    for (const OptionUse &use : uses)
+      if (option.use == use.use && !use.isOn)
+        return option.name + " has no effect " + use.without;
+  return "";
 }

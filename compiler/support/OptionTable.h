@@ -36,7 +36,29 @@ struct OptionRow {
   const char *help; ///< of a section: its title
   const char *metavar;
   const char *values; ///< "cuda,cudnn"
+  unsigned use;       ///< a bit of the tool's, of Options.td; or DefaultVis
 };
+
+/// What options without For<...> are for: all that the tool does.
+constexpr unsigned DefaultVis = 1;
+
+/// What some options of a tool are for, and whether it is done.
+struct OptionUse {
+  unsigned use;
+  bool isOn;
+  const char *without; ///< "without --bench"
+};
+
+/// An option of the command line.
+struct GivenOption {
+  std::string name; ///< as typed, without a value
+  unsigned use;
+};
+
+/// Returns why an option has no effect, "--warmup has no effect without
+/// --bench"; empty if each has one. Uses that are not listed are not checked.
+std::string findUnused(std::span<const GivenOption> given,
+                       std::span<const OptionUse> uses);
 
 /// Adds the options of the sections, in the order of `sections`, to the help.
 /// Row i of `rows` has number i + 1.

@@ -5,6 +5,26 @@
 #include "frit/runtime.h"
 #include "tools/support/Message.h"
 
+namespace frit::options {
+/// What options are for, by the names of Options.td.
+enum : unsigned {
+  Calls = FirstOwnUse,
+  Compared,
+  Tolerance,
+  Language,
+  Foreseen,
+  Continued,
+  Chosen,
+  Guessed,
+  Timed,
+  TimedLong,
+  Drawn,
+  Shadowed,
+  RunOnce,
+  Function
+};
+} // namespace frit::options
+
 #define FRIT_OPTIONS "tools/frit-run/Options.inc"
 #include "compiler/support/OptionTable.inc"
 
@@ -121,8 +141,6 @@ static bool apply(const Argument &argument, Options &options) {
     }
     return true;
   }
-  if (name == "--rtol=" || name == "--atol=" || name == "--l2=")
-    options.tolerance = name;
   if (double *number = findSetting(numbers, argument, options))
     return parseNumber(argument, *number);
   if (name == "--tokens=")
@@ -149,6 +167,45 @@ static bool apply(const Argument &argument, Options &options) {
   if (name == "--iterations=")
     return parseCount(argument, 1u << 30, options.iterations);
   return unhandledOption(argument);
+}
+
+/// Rejects options that do not have an effect on what is asked for.
+static bool checkUsed(const Options &options) {
+  using namespace frit::options;
+  bool generates = options.generates(), continues = generates;
+  const char *unasked = "without --prompt, --tokens or --chat";
+  if (options.perplexity) {
+    continues = false;
+    unasked = "with --perplexity";
+  }
+  bool times = options.bench;
+  bool compares = !options.compare.empty();
+  bool isOther = options.bench || options.info || options.profile ||
+                 !options.shadow.empty() || generates;
+  const OptionUse uses[] = {
+      {Calls, !options.info && !generates,
+       generates ? "with --prompt, --tokens or --chat" : "with --info"},
+      {Function, !generates, "with --prompt, --tokens or --chat"},
+      {Compared, compares, "without --compare"},
+      {Tolerance, compares && options.l2 < 0,
+       compares ? "with --l2" : "without --compare"},
+      {Language, generates, "without --prompt, --tokens or --chat"},
+      {Foreseen, generates && !options.chat,
+       options.chat ? "with --chat" : "without --prompt or --tokens"},
+      {Continued, continues, unasked},
+      {Chosen, continues && options.temperature > 0,
+       continues ? "without --temperature above 0" : unasked},
+      {Guessed,
+       continues && (!options.speculate.empty() || !options.draft.empty()),
+       continues ? "without --speculate=lookup or --draft" : unasked},
+      {Timed, times, "without --bench"},
+      {TimedLong, times && !options.iterations,
+       times ? "with --iterations" : "without --bench"},
+      {Drawn, options.trace.ends_with(".html"), "without --profile=page.html"},
+      {Shadowed, !options.shadow.empty(), "without --precision-report"},
+      {RunOnce, !isOther,
+       "with --bench, --info, --profile, --precision-report or a prompt"}};
+  return checkUses(options.given, uses);
 }
 
 /// Rejects combinations of options of which only one would have an effect.
@@ -185,43 +242,25 @@ static bool checkTogether(Options &options) {
   if (hasText && options.tokenizer.empty())
     return complain("a text needs --tokenizer=, the model's folder, its "
                     "tokenizer.json or its .gguf file");
-  if (options.perplexity && (options.chat || !options.generates()))
-    return complain("--perplexity is used with --prompt or --tokens");
   if (!options.speculate.empty() && !options.draft.empty())
     return complain("--speculate and --draft are not used together");
-  bool guesses = !options.speculate.empty() || !options.draft.empty();
-  if (options.guesses && !guesses)
-    return complain("--guesses is used with --speculate=lookup or --draft");
-  if ((guesses || !options.lora.empty() || !options.source.empty()) &&
-      !options.generates())
-    return complain(std::string(!options.source.empty()  ? "--source"
-                                : !options.lora.empty()  ? "--lora"
-                                : !options.draft.empty() ? "--draft"
-                                                         : "--speculate") +
-                    " is used with --prompt, --tokens or --chat");
   if (options.chat && !options.tokens.empty())
     return complain("--chat and --tokens are not used together");
   if (!options.prompt.empty() && !options.tokens.empty())
     return complain("--prompt and --tokens are not used together");
-  if (!options.report.empty()) {
-    if (!options.trace.ends_with(".html"))
-      return complain("--report=model.html is used with --profile=page.html");
+  if (!options.report.empty())
     frit::protectInput(options.report);
-  }
-  if (!options.tolerance.empty() && options.compare.empty())
-    return complain(options.tolerance + "x is used with --compare=file");
-  if (!options.keep.empty() && options.shadow.empty())
-    return complain("--keep=file is used with --precision-report=shadow.so");
   // The file is read after --output is written.
   if (!options.compare.empty())
     frit::protectInput(options.compare);
-  return checkModes(options);
+  return checkModes(options) && checkUsed(options);
 }
 
 Parsed frit::run::parseOptions(int count, char **arguments, Options &options) {
   Parsed parsed = parseArguments(
       count, arguments, helpTable(),
-      [&](const Argument &argument) { return apply(argument, options); });
+      [&](const Argument &argument) { return apply(argument, options); },
+      &options.given);
   if (parsed == Parsed::run && !checkTogether(options))
     return Parsed::wrong;
   return parsed;

@@ -22,7 +22,6 @@ struct Options : RunOptions {
   bool json = false;
 
   std::string compare;
-  std::string tolerance; ///< the last of --rtol, --atol and --l2; or empty
   double rtol = 1e-4, atol = 1e-5;
   double l2 = -1; ///< if not negative, replaces rtol and atol
 

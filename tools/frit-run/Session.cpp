@@ -34,8 +34,16 @@ bool Session::openModule() {
   if (error)
     return failed(error);
   protectModel(options.model, module.get());
-  error = chooseFunction();
-  return !error || failed(error);
+  if (error = chooseFunction(); error)
+    return failed(error);
+  return checkOptions();
+}
+
+bool Session::checkOptions() {
+  bool areUsed = checkUses(options, module.get());
+  if (!areUsed)
+    exitStatus = kBadUsage;
+  return areUsed;
 }
 
 Error Session::chooseFunction() {

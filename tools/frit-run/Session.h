@@ -18,6 +18,9 @@ public:
   explicit Session(const Options &options) : options(options) {}
 
   bool openModule();
+  /// Returns whether all options have an effect on the open module; prints
+  /// which one has none.
+  bool checkOptions();
   /// Replaces the module by the function named in the options.
   Error chooseFunction();
   bool openContext();

@@ -9,8 +9,8 @@ using namespace frit::run;
 
 /// Opens a model for --info, which must work on a machine that cannot run it.
 static bool openForInfo(Session &session, Options &options) {
-  frit_module_options quiet = FRIT_MODULE_OPTIONS_INIT;
-  quiet.device = options.device.c_str();
+  frit_module_options quiet = moduleOptions(options);
+  quiet.remark = nullptr;
   if (!options.device.empty())
     return session.openModule() &&
            (options.device == "none" || session.openContext());
@@ -21,7 +21,7 @@ static bool openForInfo(Session &session, Options &options) {
   if (!failed)
     failed = frit::Context::create(session.module, session.context);
   if (!failed)
-    return true;
+    return session.checkOptions();
   options.device = "none";
   if (!session.openModule())
     return false;

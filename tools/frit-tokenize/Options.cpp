@@ -1,8 +1,14 @@
 //===- Options.cpp - Command line of frit-tokenize ------------------------===//
 
 #include "tools/frit-tokenize/Options.h"
+#include "compiler/support/OptionTable.h"
 #include "frit/runtime.h"
 #include "tools/support/Message.h"
+
+namespace frit::options {
+/// What options are for, by the names of Options.td.
+enum : unsigned { Lines = DefaultVis + 1, Streams, Texts };
+} // namespace frit::options
 
 #define FRIT_OPTIONS "tools/frit-tokenize/Options.inc"
 #include "compiler/support/OptionTable.inc"
@@ -45,8 +51,10 @@ static constexpr Setting<Options, bool> kFlags[] = {
 
 Parsed frit::tokenize::parseOptions(int count, char **arguments,
                                     Options &options) {
+  std::vector<frit::options::GivenOption> given;
   Parsed parsed = parseArguments(
-      count, arguments, helpTable(), [&](const Argument &argument) {
+      count, arguments, helpTable(),
+      [&](const Argument &argument) {
         if (bool *flag = findSetting(kFlags, argument, options))
           return *flag = true;
         if (argument.name == "--no-special") {
@@ -59,7 +67,8 @@ Parsed frit::tokenize::parseOptions(int count, char **arguments,
           return wrongArgument("unexpected argument", argument.text);
         options.tokenizer = argument.value;
         return true;
-      });
+      },
+      &given);
   if (parsed != Parsed::run)
     return parsed;
   if (options.tokenizer.empty()) {
@@ -67,12 +76,16 @@ Parsed frit::tokenize::parseOptions(int count, char **arguments,
              "file; see frit-tokenize --help");
     return Parsed::wrong;
   }
+  const frit::options::OptionUse uses[] = {
+      {frit::options::Lines, !options.showsInfo, "with --info"},
+      {frit::options::Streams, options.decodes && !options.showsInfo,
+       options.showsInfo ? "with --info" : "without --decode"},
+      {frit::options::Texts, !options.showsInfo && !options.isChat,
+       options.showsInfo ? "with --info" : "with --chat"}};
+  if (!checkUses(given, uses))
+    return Parsed::wrong;
   if (options.isChat && options.decodes) {
     complain("--chat and --decode are not used together");
-    return Parsed::wrong;
-  }
-  if (options.streams && !options.decodes) {
-    complain("--stream needs --decode");
     return Parsed::wrong;
   }
   return Parsed::run;

@@ -138,6 +138,10 @@ bool Model::open(uint64_t batch) {
                : failed(status);
   artifact.reset(opened);
   protectModel(options.model, artifact.get());
+  if (!checkUses(options, artifact.get())) {
+    exitStatus = kBadUsage;
+    return false;
+  }
   bool isOpen =
       options.isEvaluation ? openEvaluationAlone() : openFunctions(batch);
   return isOpen && describeState();

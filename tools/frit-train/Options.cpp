@@ -4,6 +4,18 @@
 #include "frit/runtime.h"
 #include "tools/support/Message.h"
 
+namespace frit::options {
+/// What options are for, by the names of Options.td.
+enum : unsigned {
+  Training = FirstOwnUse,
+  Traced,
+  Evaluations,
+  Kept,
+  Loaded,
+  Ranked
+};
+} // namespace frit::options
+
 #define FRIT_OPTIONS "tools/frit-train/Options.inc"
 #include "compiler/support/OptionTable.inc"
 
@@ -192,40 +204,34 @@ static bool apply(const Argument &argument, Options &options) {
   return !fault || complain(fault.within(argument.text));
 }
 
-/// Checks the options of an evaluation without training.
-static bool checkEvaluation(const Options &options) {
-  const std::pair<const char *, bool> others[] = {
-      {"--data", !options.data.empty()},
-      {"--tokens", !options.tokens.empty()},
-      {"--epochs", options.epochs != 0},
-      {"--steps", options.steps != 0},
-      {"--lr", options.schedule.has_value()},
-      {"--eval-every", options.evaluateEvery != 0},
-      {"--best", options.best.has_value()},
-      {"--patience", options.patience != 0},
-      {"--checkpoint", !options.checkpoints.empty()},
-      {"--resume", options.resume},
-      {"--export", !options.exports.empty()},
-      {"--trace-overflow", options.traceOverflow},
-      {"--tensorboard", !options.events.empty()},
-      {"--devices", !options.devices.empty()}};
-  for (auto [name, isGiven] : others)
-    if (isGiven)
-      return complain("--evaluate trains nothing and runs on one device; " +
-                      std::string(name) + " is not used with it");
-  if (options.evaluation.empty() && options.evaluationTokens.empty())
-    return complain("no data to evaluate on were given; write --eval= or "
-                    "--eval-tokens=");
-  return true;
+/// Rejects options that do not have an effect on what is asked for.
+static bool checkUsed(const Options &options) {
+  using namespace frit::options;
+  bool trains = !options.isEvaluation;
+  bool evaluates =
+      !options.evaluation.empty() || !options.evaluationTokens.empty();
+  const char *alone = "with --evaluate, which trains nothing and runs on one "
+                      "device";
+  const OptionUse uses[] = {
+      {Training, trains, alone},
+      {Traced, trains && !options.allowNan,
+       trains ? "with --allow-nan" : alone},
+      {Evaluations, trains && evaluates,
+       trains ? "without --eval or --eval-tokens" : alone},
+      {Kept, trains && !options.checkpoints.empty(),
+       trains ? "without a folder, --checkpoint=run/" : alone},
+      {Loaded, !options.initial.empty(), "without --load=file.safetensors"}};
+  return checkUses(options.given, uses);
+}
+
+bool frit::train::checkRanks(const Options &options) {
+  const frit::options::OptionUse uses[] = {
+      {frit::options::Ranked, options.place.size > 1, "on one device"}};
+  return checkUses(options.given, uses);
 }
 
 /// Checks the options that are about evaluations of a run.
 static bool checkBest(const Options &options) {
-  bool evaluates =
-      !options.evaluation.empty() || !options.evaluationTokens.empty();
-  if ((options.best || options.patience) && !evaluates)
-    return complain("--best and --patience are of evaluations: write --eval= "
-                    "or --eval-tokens=");
   if (options.best && options.checkpoints.empty() &&
       (!options.patience || !options.exports.empty()))
     return complain("--best keeps a checkpoint, whose weights --export "
@@ -236,23 +242,20 @@ static bool checkBest(const Options &options) {
 static bool checkTogether(const Options &options) {
   if (options.model.empty())
     return complain("no step was given; frit-train --help says how");
-  if (options.isPartial && options.initial.empty())
-    return complain("--partial takes a file: "
-                    "--load=file.safetensors");
+  if (!checkUsed(options))
+    return false;
   if (!options.evaluation.empty() && !options.evaluationTokens.empty())
     return complain("--eval and --eval-tokens are not used together");
   if (options.isEvaluation)
-    return checkEvaluation(options);
+    return !options.evaluation.empty() || !options.evaluationTokens.empty() ||
+           complain("no data to evaluate on were given; write --eval= or "
+                    "--eval-tokens=");
   if (options.data.empty() == options.tokens.empty())
     return complain(options.data.empty()
                         ? "no data were given; write --data= or --tokens="
                         : "--data and --tokens are not used together");
   if (options.epochs && options.steps)
     return complain("--epochs and --steps are not used together");
-  if (options.checkpoints.empty() &&
-      (options.resume || options.checkpointEvery))
-    return complain("--resume and --checkpoint-every take a folder: "
-                    "--checkpoint=run/");
   if (!checkBest(options))
     return false;
   if (!options.devices.empty() && !options.device.empty() &&
@@ -303,7 +306,8 @@ Parsed frit::train::parseOptions(int count, char **arguments,
                                  Options &options) {
   Parsed parsed = parseArguments(
       count, arguments, helpTable(),
-      [&](const Argument &argument) { return apply(argument, options); });
+      [&](const Argument &argument) { return apply(argument, options); },
+      &options.given);
   if (parsed == Parsed::run && !checkTogether(options))
     return Parsed::wrong;
   return parsed;

@@ -63,6 +63,10 @@ struct Options : RunOptions {
 /// output of results except on rank 0.
 void takePlace(Options &options, const Place &place);
 
+/// Returns whether the options about ranks have an effect at the process's
+/// place; prints which one has none.
+bool checkRanks(const Options &options);
+
 /// Parses the command line. Prints help, or an error.
 Parsed parseOptions(int count, char **arguments, Options &options);
 

@@ -26,8 +26,10 @@ static int runTool(int count, char **arguments) {
     return report(
         Fault("--evaluate runs on one device: start one process", kBadUsage));
   if (options.isEvaluation)
-    return evaluateOnly(options);
+    return checkRanks(options) ? evaluateOnly(options) : int(kBadUsage);
   takePlace(options, place);
+  if (!checkRanks(options))
+    return kBadUsage;
   auto trainer = std::make_unique<Trainer>(options);
   if (trainer->open() && trainer->run())
     return kDone;

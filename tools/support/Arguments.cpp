@@ -25,6 +25,12 @@ bool frit::tools::unhandledOption(const Argument &argument) {
   return complain("a bug in frit: no code applies the option " + argument.name);
 }
 
+bool frit::tools::checkUses(const std::vector<options::GivenOption> &given,
+                            std::span<const options::OptionUse> uses) {
+  std::string unused = options::findUnused(given, uses);
+  return unused.empty() || complain(unused);
+}
+
 int frit::tools::statusOf(Parsed parsed) {
   return parsed == Parsed::wrong ? kBadUsage : kDone;
 }
@@ -70,9 +76,10 @@ static Parsed showHelp(std::string_view argument, const HelpTable &help) {
   return Parsed::helped;
 }
 
-Parsed frit::tools::parseArguments(
-    int count, char **arguments, const HelpTable &help,
-    const std::function<bool(const Argument &)> &apply) {
+Parsed
+frit::tools::parseArguments(int count, char **arguments, const HelpTable &help,
+                            const std::function<bool(const Argument &)> &apply,
+                            std::vector<options::GivenOption> *given) {
   auto isListed = [&](std::string_view name) {
     return std::ranges::any_of(help.options, [&](const HelpOption &option) {
       return option.name == name;
@@ -111,6 +118,9 @@ Parsed frit::tools::parseArguments(
     }
     if (!apply(argument))
       return Parsed::wrong;
+    for (const HelpOption &option : help.options)
+      if (given && option.use && option.name == argument.name)
+        given->push_back({text.substr(0, text.find('=')), option.use});
   }
   return Parsed::run;
 }

@@ -8,6 +8,7 @@
 #define FRIT_TOOLS_SUPPORT_ARGUMENTS_H
 
 #include "compiler/support/Help.h"
+#include "compiler/support/OptionTable.h"
 
 #include <cstdint>
 #include <functional>
@@ -29,8 +30,14 @@ struct Argument {
 /// Calls `apply` for each argument; it prints an error before it returns false.
 /// Prints help and version if requested. An option that `help` does not list is
 /// an error that names the nearest one. Arguments after "--" are not options.
+/// `given` gets the options that have one use.
 Parsed parseArguments(int count, char **arguments, const HelpTable &help,
-                      const std::function<bool(const Argument &)> &apply);
+                      const std::function<bool(const Argument &)> &apply,
+                      std::vector<options::GivenOption> *given = nullptr);
+
+/// Returns whether all options have an effect; prints which one has none.
+bool checkUses(const std::vector<options::GivenOption> &given,
+               std::span<const options::OptionUse> uses);
 
 /// Returns the values that the help lists for an option; empty if it has no
 /// list.

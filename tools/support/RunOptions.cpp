@@ -36,6 +36,23 @@ std::optional<bool> frit::tools::applyRunOption(const Argument &argument,
   return std::nullopt;
 }
 
+bool frit::tools::checkUses(const RunOptions &options,
+                            const frit_module *module) {
+  frit_device_info device = {};
+  bool isKnown = frit_module_device(module, &device) == FRIT_OK;
+  bool isCpu = isKnown && !strcmp(device.device, "cpu");
+  const frit::options::OptionUse machine[] = {
+      {frit::options::OnCpu, !isKnown || isCpu, "on a GPU"},
+      {frit::options::OnGpu, !isCpu, "on the cpu"}};
+  std::string unused = frit::options::findUnused(options.given, machine);
+  if (!unused.empty())
+    complain("note: " + unused);
+  const frit::options::OptionUse files[] = {
+      {frit::options::OfWeights, frit_module_weight_file_count(module) > 0,
+       "on this model, which holds its weights itself"}};
+  return checkUses(options.given, files);
+}
+
 /// Prints a remark unless it was printed before: a model's functions have the
 /// same remarks.
 static void printRemark(void *user, const char *message) {

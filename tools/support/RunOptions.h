@@ -6,6 +6,14 @@
 #include "frit/runtime.h"
 #include "tools/support/Arguments.h"
 
+namespace frit::options {
+
+/// What options are for, by the names of RunOptions.td. A tool's own uses
+/// follow.
+enum : unsigned { OfWeights = DefaultVis + 1, OnCpu, OnGpu, FirstOwnUse };
+
+} // namespace frit::options
+
 namespace frit::tools {
 
 /// Options of every tool that runs a model, as in RunOptions.td.
@@ -18,12 +26,18 @@ struct RunOptions {
   bool noCublas = false, noCudnn = false;
   bool deterministic = false;
   bool verbose = false;
+
+  std::vector<frit::options::GivenOption> given; ///< those that have one use
 };
 
 /// Applies an argument that is one of these options. On failure prints an error
 /// and returns false. Returns nothing for other options.
 std::optional<bool> applyRunOption(const Argument &argument,
                                    RunOptions &options);
+
+/// Returns whether all options have an effect on the model; prints which one
+/// has none. Those that are for another device than the module's get a note.
+bool checkUses(const RunOptions &options, const frit_module *module);
 
 /// Returns the options to open a module with. They point to `options`, which
 /// must outlive the module. Remarks are printed; the remark that the model runs

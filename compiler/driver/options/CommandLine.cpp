@@ -7,6 +7,7 @@
 #include "compiler/driver/Diagnostics.h"
 #include "compiler/driver/ModelName.h"
 #include "compiler/driver/ModelOutputs.h"
+#include "compiler/driver/Remarks.h"
 #include "compiler/driver/options/HelpLists.h"
 #include "compiler/gguf/Model.h"
 #include "compiler/support/OutputFile.h"
@@ -208,6 +209,33 @@ std::vector<OutputName> frit::outputsOf(const DriverOptions &options) {
   return outputs;
 }
 
+bool CommandLine::findUnused() {
+  Emit emit = options.emit;
+  bool hasTargets = emit != Emit::nn && emit != Emit::json;
+  bool hasGpu = llvm::any_of(
+      options.archs, [](StringRef arch) { return cuda::isCudaArch(arch); });
+  bool isWhole = emit == Emit::object || emit == Emit::shared;
+  std::string stage =
+      args.hasArg(OPT_S) ? "with -S"
+      : args.hasArg(OPT_emit_EQ)
+          ? "with --emit=" + args.getLastArgValue(OPT_emit_EQ).str()
+          : "";
+  const frit::options::OptionUse uses[] = {
+      {Targets, hasTargets, stage.c_str()},
+      {Gpus, hasTargets && hasGpu,
+       hasTargets ? "without a target of CUDA, as -march=sm_90a"
+                  : stage.c_str()},
+      {Artifact, isWhole, stage.c_str()},
+      {HostCode, isWhole, stage.c_str()},
+      {OneFile,
+       !llvm::all_of(options.inputs,
+                     [](const ModelInput &input) { return input.isDecoder; }),
+       "on a language model's folder or GGUF file"}};
+  for (std::string &message : parser.findUnused(args, uses))
+    options.unused.push_back(std::move(message));
+  return true;
+}
+
 /// Checks outputs first, before hours of tuning.
 bool CommandLine::checkOutputs() {
   if (options.dryRun)
@@ -322,6 +350,20 @@ bool CommandLine::readRemarks(OptionId option, std::string &expression) {
   if (args.hasArg(option) && !llvm::Regex(expression).isValid(error))
     return wrong(parser.getOptionPrefixedName(option) + expression +
                  ": no regular expression: " + error);
+  std::vector<std::string> known;
+  for (StringRef category : remarkCategories(option == OPT_Rpass_missed_EQ))
+    known.push_back(category.str());
+  llvm::Regex regex(expression);
+  if (args.hasArg(option) && llvm::none_of(known, [&](StringRef category) {
+        return regex.match(category);
+      })) {
+    std::string nearest = nearestTo(expression, known);
+    options.unused.push_back(
+        (parser.getOptionPrefixedName(option) + expression +
+         " has no effect: its remarks are " + listOf(known) +
+         (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"))
+            .str());
+  }
   return true;
 }
 

@@ -27,7 +27,7 @@ public:
     return checkFiles() && readInput() && readOutput() && readTargets() &&
            readModel() && readWeights() && readQuantization() &&
            readDecoder() && readSampling() && readCode() && readWarnings() &&
-           checkOutputs();
+           findUnused() && checkOutputs();
   }
 
   DriverOptions options;
@@ -104,6 +104,8 @@ private:
   bool readCode();
   bool readWarnings();
   bool readRemarks(OptionId option, std::string &expression);
+  /// Notes the options that have no effect.
+  bool findUnused();
   bool checkOutputs();
   /// Returns the output's path with another ending, for files beside it.
   std::string besideOutput(llvm::StringRef ending) const {

@@ -89,6 +89,22 @@ void OptionParser::wrongValue(unsigned option, StringRef value) const {
         (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
 }
 
+std::vector<std::string>
+OptionParser::findUnused(const InputArgList &args,
+                         llvm::ArrayRef<frit::options::OptionUse> uses) const {
+  std::vector<std::string> messages;
+  for (const Arg *arg : args)
+    for (const frit::options::OptionUse &use : uses)
+      if (arg->getOption().hasVisibilityFlag(use.use)) {
+        options::GivenOption given{arg->getSpelling().rtrim('=').str(),
+                                   use.use};
+        std::string message = options::findUnused({&given, 1}, {&use, 1});
+        if (!message.empty() && !llvm::is_contained(messages, message))
+          messages.push_back(message);
+      }
+  return messages;
+}
+
 std::string OptionParser::nearestOption(StringRef argument) const {
   std::vector<std::string> names;
   for (unsigned id = 1; id <= getNumOptions(); ++id)

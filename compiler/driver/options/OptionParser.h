@@ -3,7 +3,7 @@
 #ifndef FRIT_COMPILER_DRIVER_OPTIONS_OPTIONPARSER_H
 #define FRIT_COMPILER_DRIVER_OPTIONS_OPTIONPARSER_H
 
-#include "compiler/support/Help.h"
+#include "compiler/support/OptionTable.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Option/ArgList.h"
@@ -28,6 +28,11 @@ public:
   void wrong(const llvm::Twine &message) const;
   /// Reports that `value` is not among those that the table lists for `option`.
   void wrongValue(unsigned option, llvm::StringRef value) const;
+
+  /// Returns why options have no effect, as findUnused() does, each once.
+  std::vector<std::string>
+  findUnused(const llvm::opt::InputArgList &args,
+             llvm::ArrayRef<options::OptionUse> uses) const;
 
   /// Returns the possible values of an option; empty if the table has no list.
   std::vector<std::string> valuesOf(unsigned option) const;

@@ -15,6 +15,15 @@ enum OptionId : unsigned {
 #undef OPTION
 };
 
+/// What options are for, by the names of Options.td.
+enum : unsigned {
+  Targets = llvm::opt::DefaultVis << 1,
+  Gpus = Targets << 1,
+  Artifact = Gpus << 1,
+  HostCode = Artifact << 1,
+  OneFile = HostCode << 1
+};
+
 /// fritc's command line.
 class FritcOptions final : public OptionParser {
 public:

@@ -124,6 +124,7 @@ struct DriverOptions {
   bool verbose = false, dryRun = false, saveTemps = false;
   bool timeReport = false, memoryReport = false;
   WarningOptions warnings;
+  std::vector<std::string> unused; ///< why options have no effect
   /// Files of timed schedules: one to add to, one to use. Empty for none.
   std::string tuneGenerate, tuneUse;
   double tuneBudget = 60; ///< seconds
