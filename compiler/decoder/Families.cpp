@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+using namespace frit;
 using namespace frit::decoder;
 
 static Family llama(llvm::StringRef type, llvm::StringRef architecture) {

@@ -3,6 +3,7 @@
 #include "compiler/decoder/TensorNames.h"
 
 using namespace mlir;
+using namespace frit;
 using namespace frit::decoder;
 
 /// Returns the name of a part in files like Llama's; within a layer if it is of
