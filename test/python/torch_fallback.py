@@ -206,4 +206,63 @@ def test_breaks():
     assert artifacts() - before >= 2
 
 
+class Codes(torch.Tensor):
+    """A matrix of codes and a scale for each row, as quantizers make of weights."""
+
+    @staticmethod
+    def __new__(cls, codes, scales):
+        return torch.Tensor._make_wrapper_subclass(
+            cls, codes.shape, dtype=scales.dtype, device=codes.device)
+
+    def __init__(self, codes, scales):
+        self.codes, self.scales = codes, scales
+
+    def __tensor_flatten__(self):
+        return ["codes", "scales"], None
+
+    @classmethod
+    def __tensor_unflatten__(cls, inner, context, size, stride):
+        return cls(inner["codes"], inner["scales"])
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        if function is nn.functional.linear:
+            x, weight, bias = args
+            wide = weight.codes.to(x.dtype) * weight.scales[:, None]
+            return nn.functional.linear(x, wide, bias)
+        return super().__torch_function__(function, types, args, kwargs or {})
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args, kwargs=None):
+        if function is torch.ops.aten.detach.default:
+            return cls(args[0].codes, args[0].scales)
+        wide = torch.utils._pytree.tree_map_only(
+            cls, lambda w: w.codes.to(w.scales.dtype) * w.scales[:, None], args)
+        return function(*wide, **(kwargs or {}))
+
+
+def test_wrapping():
+    """Weights of a class of tensors of its own become those that they wrap."""
+    def make():
+        net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4)).to(DEVICE)
+        for layer in net[0], net[2]:
+            scales = layer.weight.detach().abs().amax(1) / 127
+            codes = (layer.weight / scales[:, None]).round().to(torch.int8)
+            layer.weight = nn.Parameter(Codes(codes, scales), requires_grad=False)
+        return net.eval().requires_grad_(False)
+
+    net, other, before = make(), make(), artifacts()
+    fast = compiled(net)
+    assert told(lambda: same(fast, net, images(4, 8))) == []
+    assert told(lambda: same(fast, net, images(4, 8))) == []
+    assert artifacts() == before + 1
+    net[0].weight = other[0].weight
+    same(fast, net, images(4, 8))
+    net[2].weight.scales.mul_(2)  # of what is wrapped
+    same(fast, net, images(4, 8))
+    # Open sizes are PyTorch's.
+    reason, = told(lambda: same(fast, net, images(5, 8)))
+    assert "open sizes" in reason, reason
+
+
 run_tests(globals())

@@ -30,11 +30,12 @@ import tempfile
 import threading
 import warnings
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from ._compile import compile as compile_model
 from ._compile import reject_unknown_keywords
@@ -252,6 +253,69 @@ class _Graph:
         return native.callable(self) if native else self
 
 
+def _parts_of(value: Any) -> list[Any]:
+    """The plain tensors that a tensor of another class wraps, as of torchao."""
+    if not is_traceable_wrapper_subclass(value):
+        return [value]
+    names, _ = value.__tensor_flatten__()
+    return [part for name in names for part in _parts_of(getattr(value, name))]
+
+
+def _wrap_as(like: Any, parts: Iterator[Any]) -> Any:
+    """Wraps plain tensors as `like` wraps others."""
+    if not is_traceable_wrapper_subclass(like):
+        return next(parts)
+    names, context = like.__tensor_flatten__()
+    inner = {name: _wrap_as(getattr(like, name), parts) for name in names}
+    return type(like).__tensor_unflatten__(inner, context, like.size(), like.stride())
+
+
+class _Wrapping(torch.nn.Module):
+    """Calls a graph with the tensors that `likes` wrap."""
+
+    def __init__(self, graph: torch.fx.GraphModule, likes: Sequence[Any]):
+        super().__init__()
+        self.call, self.likes = graph.forward, likes
+
+    def forward(self, *parts: Any) -> Any:
+        rest = iter(parts)
+        return self.call(*[_wrap_as(like, rest) for like in self.likes])
+
+
+class _Unwrapped:
+    """Callable instead of a graph some of whose inputs wrap other tensors: it is
+    compiled for those that they wrap."""
+
+    def __init__(self, graph: torch.fx.GraphModule, weights: Sequence[bool],
+                 options: Mapping[str, Any]):
+        self.graph, self.weights, self.options = graph, weights, options
+        self.made: Callable[..., Any] | None = None
+
+    def _make(self, given: Sequence[Any]) -> Callable[..., Any]:
+        """Exports the graph at the first call, which has the tensors."""
+        parts = [part for value in given for part in _parts_of(value)]
+        try:
+            program = torch.export.export(_Wrapping(self.graph, given), tuple(parts),
+                                          strict=False)
+        except Exception as error:
+            _tell(_reason_of(error))
+            return _Wrapping(self.graph, given)
+        plain = program.graph_module
+        are_weights = [weight for weight, value in zip(self.weights, given)
+                      for _ in _parts_of(value)]
+        inputs = [n for n in plain.graph.nodes if n.op == "placeholder"]
+        for node, weight in zip(inputs, are_weights, strict=True):
+            if weight:
+                node.meta["lifted"] = True
+        return _Graph(plain, parts, self.options).callable()
+
+    def __call__(self, *given):
+        if self.made is None:
+            with _compiling, torch.no_grad():
+                self.made = self.made or self._make(given)
+        return self.made(*[part for value in given for part in _parts_of(value)])
+
+
 def refresh() -> None:
     """Makes compiled graphs read parameters and buffers again at their next calls.
 
@@ -303,6 +367,13 @@ def backend(graph: torch.fx.GraphModule, examples: Sequence[Any], *,
         if value.is_complex():
             _tell(f"it returns tensors of {value.dtype}")
             return graph.forward
+    if any(is_traceable_wrapper_subclass(e) for e in examples):
+        if not all(isinstance(e, torch.Tensor) for e in examples):
+            _tell("it has open sizes, and weights of a class of tensors of their own")
+            return graph.forward
+        nodes = [n for n in graph.graph.nodes if n.op == "placeholder"]
+        return _Unwrapped(graph, [_is_weight(node, example)
+                                  for node, example in zip(nodes, examples)], given)
     return _Graph(graph, examples, given).callable()
 
 
