@@ -49,7 +49,33 @@ static OwningOpRef<ModuleOp> importFor(const ModelFile &file,
 
 /// Entries of the caches of the imports that are compared. Few, so that all
 /// that sizes decide is known.
-static constexpr int64_t kFewEntries = 5;
+static constexpr int64_t kFewEntries[] = {5, 8};
+
+/// Checks that a model depends on its caches' size only as checkPadding allows.
+/// A number of the model may be a size by chance, as that of a window, and
+/// decide there: then another size is tried.
+static LogicalResult checkSizes(const ModelFile &file,
+                                const ImportOptions &import, CacheCall few,
+                                decoder::Padding padding,
+                                MLIRContext &context) {
+  for (int64_t entries : kFewEntries) {
+    bool isLast = entries == std::end(kFewEntries)[-1];
+    // The diagnostics of an attempt that is not the last one are dropped.
+    ScopedDiagnosticHandler quiet(&context, [&](Diagnostic &diagnostic) {
+      bool isDropped =
+          !isLast && diagnostic.getSeverity() == DiagnosticSeverity::Error;
+      return success(isDropped);
+    });
+    few.context = entries;
+    auto shorter = importFor(file, import, few, context);
+    few.context = entries + 1;
+    auto longer = importFor(file, import, few, context);
+    if (shorter && longer &&
+        succeeded(decoder::checkPadding(*shorter, *longer, padding, entries)))
+      return success();
+  }
+  return failure();
+}
 
 /// Imports a decoder and makes it a function of a role. What depends on its
 /// caches' size is checked for the first.
@@ -63,15 +89,9 @@ static OwningOpRef<ModuleOp> importStep(const ModelFile &file,
     return {};
   if (role == FRIT_FUNCTION_DECODE &&
       (call.places || !readsPositions(*module))) {
-    CacheCall few = call;
-    few.context = kFewEntries;
-    auto shorter = importFor(file, import, few, context);
-    ++few.context;
-    auto longer = importFor(file, import, few, context);
     auto padding = takesLengths(*module) ? decoder::Padding::back
                                          : decoder::Padding::front;
-    if (!shorter || !longer ||
-        failed(decoder::checkPadding(*shorter, *longer, padding, kFewEntries)))
+    if (failed(checkSizes(file, import, call, padding, context)))
       return {};
   }
   if (failed(decoder::bindCaches(

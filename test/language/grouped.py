@@ -3,6 +3,7 @@
 Past and present share a buffer, whose heads have an open size, and a sum of the mask says how many
 entries are filled. Prefill by chunks and decode are compared with NumPy.
 """
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -103,6 +104,10 @@ def compile(path, *options, context=CAPACITY):
 
 def check(work, name, folder, **form):
     make(work, folder)
+    if "window" in form:
+        config = work / folder / "config.json"
+        config.write_text(json.dumps(json.loads(config.read_text()) | {
+            "sliding_window": form["window"]}))
     model = Decoder(work / folder, CAPACITY)
     path = work / f"{name}.onnx"
     onnx.save(build(model, **form), path)
@@ -162,6 +167,8 @@ work.mkdir(parents=True, exist_ok=True)
 path, model = check(work, "packed", "llama")
 check(work, "apart", "llama", packed=False)
 check(work, "window", "mistral", window=8)
+# A window as large as the caches of the imports that are compared.
+check(work, "narrow", "mistral", window=5)
 # Caches of the window's size, as the builder makes them by default.
 check(work, "forgets", "mistral", window=8, forgets=True)
 check(work, "coded", "llama", coded=True)
