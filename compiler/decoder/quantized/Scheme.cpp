@@ -8,6 +8,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
+using namespace frit;
 using namespace frit::decoder;
 using Json = nlohmann::ordered_json;
 
