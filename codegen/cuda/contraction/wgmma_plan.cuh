@@ -40,6 +40,12 @@ template <class P>
   requires kMultipliesBytes<P>
 inline constexpr bool kPassesBoxes<P> = P::hasBoxes;
 
+/// Bytes that what follows its sums reads for columns from shared memory.
+template <class P> inline constexpr long kColumnBytes = 0;
+template <class P>
+  requires kMultipliesBytes<P>
+inline constexpr long kColumnBytes<P> = P::columnBytes;
+
 /// The sums of a product, and the instruction that adds a step's quarter to
 /// those of 64 rows: 32 bytes of each row of A and column of B.
 template <class P> struct WgmmaElements {
@@ -76,7 +82,8 @@ template <class P> struct WgmmaPlan {
                                           P::blocks,
                                           ReduceOf<P>::kReadsBoxes,
                                           !kMultipliesBytes<P>,
-                                          kPassesBoxes<P>};
+                                          kPassesBoxes<P>,
+                                          kColumnBytes<P>};
   static constexpr int kWarps = kLayout.warps();
   static constexpr int kCluster = kLayout.blocksPerCluster();
 

@@ -268,6 +268,8 @@ __device__ inline void wgmmaTiles(const Operands &operands, Ends... ends) {
     const int own = P::split > 1 ? shares.slotOf(part) : warp;
     Store store = {ends..., block.boxes + own * Plan::kSlots * kBoxBytes,
                    block.filled + own * Plan::kSlots, block.told};
+    if constexpr (kColumnBytes<P> > 0)
+      store.keepColumns(Plan::tileAt(block.firstTile, block.rank).n);
     for (int index = block.firstTile + group * block.tileStep;
          index < Plan::kTiles; index += Plan::kTilesInFlight * block.tileStep) {
       WgmmaTile tile = Plan::tileAt(index, block.rank);

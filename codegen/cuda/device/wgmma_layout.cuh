@@ -35,7 +35,8 @@ constexpr long maxSharedBytes(long blocks) {
 /// A block of wgmma_gemm.cuh or wgmma_conv.cuh. Its shared memory holds, in
 /// this order: the stages, each with lines of A and then of B; the boxes of the
 /// result; the partial sums from other blocks, unless they overlay the stages;
-/// the moments of columns, if they are taken; the barriers.
+/// the moments of columns, if they are taken, or what the end reads for
+/// columns; the barriers.
 struct WgmmaLayout {
   long tileM = 128, tileN = 128, stages = 4;
   /// Blocks per cluster that share B, and that split k; blocks per SM.
@@ -48,6 +49,8 @@ struct WgmmaLayout {
   /// Whether boxes bring what the threads that store the result read, or take
   /// it from these threads.
   bool passesBoxes = false;
+  /// Bytes that the end reads for columns from shared memory.
+  long columnBytes = 0;
 
   /// Returns the number of consumer warps.
   constexpr long warps() const { return tileM / 16; }
@@ -75,9 +78,9 @@ struct WgmmaLayout {
   }
 
   /// Returns the bytes of the moments of two boxes' columns that the warps of a
-  /// warpgroup exchange.
+  /// warpgroup exchange, or those that the end reads for columns.
   constexpr long momentBytes() const {
-    return columnMoments ? warps() * 2 * kLineBytes / 2 * 8 : 0;
+    return columnMoments ? warps() * 2 * kLineBytes / 2 * 8 : columnBytes;
   }
 
   /// Returns whether shared memory has no room for both the stages and the
@@ -265,13 +268,16 @@ private:
 
 /// A block of byte_chain.cuh. Its shared memory holds, in this order: that of
 /// the first convolution without its barriers; the filters of the last one; for
-/// each warp, boxes of all columns; the barriers.
+/// each warp, boxes of all columns; what both ends read for columns; the
+/// barriers.
 struct ByteChainLayout {
   ByteRowsLayout first;
   long filters;
 
   /// Columns of a box.
   static constexpr long columns = kLineBytes;
+  /// Bytes of a column that the ends may read from shared memory: two floats.
+  static constexpr long columnBytes = 8;
 
   constexpr long threads() const { return first.threads(); }
   constexpr long warps() const { return 4 * ByteRowsLayout::groups; }
@@ -279,8 +285,14 @@ struct ByteChainLayout {
   constexpr long lastBytes() const { return filters * first.k; }
   constexpr long lastAt() const { return first.barriersAt(); }
   constexpr long boxesAt() const { return lastAt() + lastBytes(); }
-  constexpr long barriersAt() const {
+  constexpr long columnsAt() const {
     return boxesAt() + warps() * boxes() * kBoxBytes;
+  }
+  constexpr long firstColumnsAt() const {
+    return columnsAt() + filters * columnBytes;
+  }
+  constexpr long barriersAt() const {
+    return firstColumnsAt() + first.k * columnBytes;
   }
   constexpr long sharedBytes() const { return barriersAt() + kBarrierBytes; }
   constexpr bool fits() const {

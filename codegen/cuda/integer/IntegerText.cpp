@@ -21,6 +21,7 @@ public:
     place = graph.space.add(graph.space.mul(row, product.k), col);
     graph.setLane(col, vector);
     graph.followsSums = true;
+    graph.isPrepared = [this](const Node *node) { return isOfColumn(node); };
     Type type = IntegerType::get(lowered.context(), 32);
     if (product.hasFloats())
       type = Float32Type::get(lowered.context());
@@ -49,6 +50,8 @@ public:
   bool readsBoxes = false;
   /// Whether the result may be stored through boxes.
   bool storesBoxes = false;
+  /// Bytes that are read for a column, or 0 if they are not all words.
+  int64_t columnBytes = 0;
 
 private:
   bool dependsOn(const Node *load, AffineExpr dim) const {
@@ -60,6 +63,34 @@ private:
       return node->kind == Node::Kind::load && dependsOn(node, col) &&
              dependsOn(node, row) == ofSums && !hasSymbol(node->index);
     });
+  }
+  /// Returns whether a value depends on the column alone, and on memory.
+  bool isOfColumn(const Node *node) const {
+    if (node->kind == Node::Kind::load)
+      return dependsOn(node, col) && !dependsOn(node, row) &&
+             !hasSymbol(node->index);
+    auto isOther = [&](const Node *operand) {
+      return operand->kind != Node::Kind::constant && !isOfColumn(operand);
+    };
+    return node->kind == Node::Kind::operation && node->type.isF32() &&
+           llvm::none_of(node->operands, isOther) &&
+           llvm::any_of(node->operands, [&](const Node *operand) {
+             return isOfColumn(operand);
+           });
+  }
+  /// Returns the values of columns that what depends on sums reads.
+  SmallVector<Node *> valuesOfColumns(ArrayRef<Node *> nodes,
+                                      ArrayRef<Node *> roots) const {
+    llvm::SetVector<Node *> values;
+    for (Node *node : roots)
+      if (isOfColumn(node))
+        values.insert(node);
+    for (Node *node : nodes)
+      if (!isOfColumn(node))
+        for (Node *operand : graph.operandsOf(node))
+          if (isOfColumn(operand))
+            values.insert(operand);
+    return values.takeVector();
   }
   /// Returns the loads of which each row has one value, of floats: scales of
   /// rows.
@@ -78,6 +109,8 @@ private:
   /// Returns whether a thread's elements are loaded together and converted
   /// later.
   bool keepsOwn(const Node *load) const {
+    if (load->kind != Node::Kind::load)
+      return false;
     Type element = lowered.inputElements()[load->argument];
     return vector > 1 && load->pattern.use == LaneUse::contiguous &&
            (element.isF16() || element.isBF16() || element.isF32() ||
@@ -85,8 +118,8 @@ private:
   }
   /// Returns whether four of these elements are a word.
   bool keepsWords(const Node *load) const {
-    return load->type.isInteger(8) && vector % 4 == 0 &&
-           load->pattern.use == LaneUse::contiguous;
+    return load->kind == Node::Kind::load && load->type.isInteger(8) &&
+           vector % 4 == 0 && load->pattern.use == LaneUse::contiguous;
   }
   std::string valueOf(const Node *load, const Twine &field) const;
   bool isBoxed(const Node *load);
@@ -205,7 +238,11 @@ std::string EndText::printBoxed(const Node *load) {
 /// Prints what the end of `roots` loads; defines its names in `printer`.
 std::string EndText::printAllLoads(ArrayRef<Node *> roots, Printer &printer) {
   SmallVector<Node *> nodes = Graph::reachable(roots, graph);
-  SmallVector<Node *> ofColumns = loadsOf(nodes, /*ofSums=*/false);
+  SmallVector<Node *> ofColumns = valuesOfColumns(nodes, roots);
+  if (llvm::all_of(ofColumns, [](const Node *node) {
+        return node->type.isF32() || node->type.isInteger(32);
+      }))
+    columnBytes = 4 * ofColumns.size();
   SmallVector<Node *> ofSums = loadsOf(nodes, /*ofSums=*/true);
   SmallVector<Node *> ofRows = loadsOfRows(nodes);
   std::string loads =
@@ -325,6 +362,7 @@ nn::Match<IntegerEnd> frit::cuda::printEnd(const IntegerProduct &product,
   if (!text)
     return text.mismatch();
   IntegerEnd printed = {vector, end.readsBoxes, end.storesBoxes, *text};
+  printed.columnBytes = end.columnBytes;
   if (!product.first)
     return printed;
   if (vector != neighbours)
@@ -332,10 +370,11 @@ nn::Match<IntegerEnd> frit::cuda::printEnd(const IntegerProduct &product,
                         Twine(neighbours));
   // A chain's codes are operands, of which a thread has fewer neighbours.
   int64_t kept = product.isChain ? kChained : vector;
-  auto first = EndText(describeFirst(product), lowered, kept)
-                   .printFirst(product.firstCodes);
+  EndText ofFirst(describeFirst(product), lowered, kept);
+  auto first = ofFirst.printFirst(product.firstCodes);
   if (!first)
     return first.mismatch();
+  printed.firstColumnBytes = ofFirst.columnBytes;
   printed.first = *first;
   return printed;
 }

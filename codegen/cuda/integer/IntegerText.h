@@ -14,6 +14,8 @@ struct IntegerEnd {
   bool readsBoxes, storesBoxes;
   std::string text;       ///< the struct Columns and the functions of the end
   std::string first = {}; ///< those of the other product, if there is one
+  /// Bytes of a column that the ends read, or 0 if they are not all words.
+  int64_t columnBytes = 0, firstColumnBytes = 0;
 };
 
 /// Prints what follows the sums, of which a thread has `neighbours` of a row;

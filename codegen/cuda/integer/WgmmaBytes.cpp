@@ -14,6 +14,10 @@ using namespace frit::cuda;
 
 /// Neighbouring columns of a thread.
 static constexpr int64_t kNeighbours = 8;
+/// Maximum bytes of columns that each block copies to shared memory.
+static constexpr int64_t kMostColumnBytes = 16 << 10;
+/// Minimum sums of a block's only tile for which that pays.
+static constexpr int64_t kLeastKeptSums = 128 * 128;
 
 LogicalResult
 WgmmaBytesAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
@@ -103,6 +107,36 @@ class WgmmaBytes : public TunedSkeletonOf<WgmmaBytesAttr, FittedBytes> {
 };
 } // namespace
 
+/// Returns how many columns a block keeps: all, or those of a tile, if all of
+/// the block's tiles have the same; 0 if it has one tile that is small.
+static int64_t countColumns(const IntegerProduct &product,
+                            const WgmmaTile &tile) {
+  bool isSingle = tile.blocks == 0;
+  if (tile.cluster * tile.split > 1 ||
+      (isSingle && tile.m * tile.n < kLeastKeptSums))
+    return 0;
+  bool isSame = isSingle || (tile.raster == 1 && product.k % tile.n == 0 &&
+                             tile.blocks % (product.k / tile.n) == 0);
+  return isSame && product.k % tile.n == 0 && llvm::isPowerOf2_64(tile.n)
+             ? tile.n
+             : product.k;
+}
+
+/// Returns the layout with what the ends read for columns, as far as it fits
+/// beside the rest.
+static WgmmaLayout keepColumns(const WgmmaLayout &layout, int64_t columns,
+                               const IntegerEnd &end) {
+  int64_t own = end.columnBytes * columns;
+  for (int64_t bytes : {own + end.firstColumnBytes * columns, own}) {
+    WgmmaLayout other = layout;
+    other.columnBytes = bytes;
+    if (own > 0 && bytes <= kMostColumnBytes && other.fits() &&
+        other.slots() == layout.slots())
+      return other;
+  }
+  return layout;
+}
+
 /// Returns the map of x: a matrix, or pixels.
 static artifact::TensorMap mapOfX(const IntegerProduct &product,
                                   const WgmmaTile &tile) {
@@ -157,7 +191,8 @@ KernelText WgmmaBytes::print(FittedBytes &fitted, Problem &problem,
   const LinalgFusion &lowered = problem.lowered();
   nn::QuantizedConvOp conv = product.op;
   WgmmaWork work = workOf(product, problem);
-  WgmmaLayout layout = tile.layout(work.needs);
+  int64_t columns = countColumns(product, tile);
+  WgmmaLayout layout = keepColumns(tile.layout(work.needs), columns, end);
   std::string constants =
       constantsText("int", {{"tileM", tile.m}, {"tileN", tile.n}}) +
       constantsText("int", {{"stages", tile.stages},
@@ -166,6 +201,9 @@ KernelText WgmmaBytes::print(FittedBytes &fitted, Problem &problem,
                             {"blocks", tile.occupancy},
                             {"raster", tile.raster}}) +
       constantsText("bool", {{"pingPong", tile.pingPong}});
+  if (layout.columnBytes > 0)
+    constants += constantsText(
+        "int", {{"columnBytes", layout.columnBytes}, {"columnsKept", columns}});
   KernelText kernel;
   kernel.header = product.first ? "byte_pair" : "wgmma_bytes";
   kernel.tensorMaps = {mapOfX(product, tile),

@@ -79,12 +79,14 @@ template <class P, class Q> struct ByteChainBlock : ByteRowsBlock<Q> {
 template <class P, class Q> struct ByteChainWarpgroup {
   using Block = ByteChainBlock<P, Q>;
   using First = ByteRowsWarpgroup<Q>;
-  using Middle = SumEnd<SumPlaces<1, 64, Q::k / 8, 2>, Q>;
+  using FirstSource = ColumnsNear<Q, Q::k, Q::k * ByteChainLayout::columnBytes>;
+  using LastSource = ColumnsNear<P, P::k, P::k * ByteChainLayout::columnBytes>;
+  using Middle = SumEnd<SumPlaces<1, 64, Q::k / 8, 2>, Q, FirstSource>;
   /// Columns that are multiplied at a time: more would take registers that two
   /// blocks of an SM do not have, and products would run one after the other.
   static constexpr int kColumns = 64;
   using LastSums = int[kColumns / 2];
-  using End = SumEnd<SumPlaces<1, 64, kColumns / 8, 4, 32>, P>;
+  using End = SumEnd<SumPlaces<1, 64, kColumns / 8, 4, 32>, P, LastSource>;
   using Operand = uint32_t[Q::k / 32][4];
   static constexpr bool kReads = kByteBoxRead<P> == 1,
                         kStores = kByteBoxStored<P> == 1;
@@ -97,6 +99,21 @@ template <class P, class Q> struct ByteChainWarpgroup {
   const Q &first;
   const TensorMap *mapR, *mapY;
   int group, warp;
+
+  __device__ FirstSource firstColumns() const {
+    return sourceAt<FirstSource>(block.shared +
+                                 Block::kLayout.firstColumnsAt());
+  }
+  __device__ LastSource lastColumns() const {
+    return sourceAt<LastSource>(block.shared + Block::kLayout.columnsAt());
+  }
+  /// Fills shared memory with what the ends read for columns.
+  __device__ void keepColumns() const {
+    constexpr int threads = 32 * Block::kWarps;
+    fillSource(first, firstColumns(), 0, threads);
+    fillSource(problem, lastColumns(), 0, threads);
+    joinThreads(threads);
+  }
 
   __device__ unsigned char *boxAt(int box) const {
     return block.shared + Block::kLayout.boxesAt() +
@@ -122,7 +139,7 @@ template <class P, class Q> struct ByteChainWarpgroup {
   /// Makes the first product's sums the second one's operand.
   __device__ void endFirst(Operand &operand, const typename First::Sums &sums,
                            int row, int rows) const {
-    Middle middle = {first};
+    Middle middle = {first, firstColumns()};
     middle.begin(row, 0, rows, IsMine());
     auto nothing = [](int) {};
     middle.template end<Middle::kSteps>(
@@ -158,7 +175,7 @@ template <class P, class Q> struct ByteChainWarpgroup {
   __device__ void endColumns(const LastSums &sums, int first, int row, int rows,
                              int col, int line, uint32_t parity) const {
     const int box = first / 128;
-    End end = {problem};
+    End end = {problem, lastColumns()};
     auto placeOf = [&](int step) {
       const int byte = end.colOf(step) % 128;
       const WgmmaBox place = {boxAt(box)};
@@ -207,6 +224,7 @@ template <class P, class Q> struct ByteChainWarpgroup {
     const int col = strip * ByteRowsLayout::pixels + warp % 4 * 16;
     PipelineState<Q::stages> place;
     uint32_t parity = 0;
+    keepColumns();
     block.filters->wait(0);
     block.lastFull->wait(0);
     for (int tile = blockIdx.x; tile < Block::kTiles; tile += gridDim.x) {

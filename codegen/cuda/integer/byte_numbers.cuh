@@ -75,6 +75,15 @@ __device__ inline float unsignedNumber(ByteOf byte, float zero) {
 __device__ inline float unsignedNumber(int8_t byte, float zero) {
   return unsignedNumber(ByteOf{uint32_t(uint8_t(byte)), 0}, zero);
 }
+/// Returns the number of a byte times `scale`, rounded once: 2^23 times a scale
+/// of less than 2^100 is exact.
+__device__ inline float scaledNumber(ByteOf byte, float scale) {
+  return ::fmaf(bitCast<float>(byte.under(largeBits())), scale,
+                -8388608.0f * scale);
+}
+__device__ inline float scaledNumber(int8_t byte, float scale) {
+  return scaledNumber(ByteOf{uint32_t(uint8_t(byte)), 0}, scale);
+}
 __device__ inline float signedNumber(ByteOf byte, float zero) {
   return unsignedNumber(ByteOf{byte.word ^ 0x80808080, byte.at}, zero + 128);
 }
@@ -101,6 +110,12 @@ __device__ inline float roundClamped(float unit, float low, float high,
     unit = -offset / width;
   float part = saturate(low == 0.0f ? unit : unit - low / width);
   return ::fmaf(part, width, 12582912.0f + low) - 12582912.0f;
+}
+
+/// Returns low + unit * (high - low) rounded to the nearest integer and clamped
+/// to integers from `low` to `high`, which are below 2^21; `low` for NaN.
+__device__ inline float roundUnit(float unit, float low, float high) {
+  return ::fmaf(saturate(unit), high - low, 12582912.0f + low) - 12582912.0f;
 }
 
 /// Computes GELU for results of 8 bits: x (1 + tanh(x p(x^2))) / 2, with p

@@ -137,7 +137,16 @@ template <class P> struct ByteRowsBlock {
 /// A consumer warpgroup, which computes its group of pixels of every tile.
 template <class P> struct ByteRowsWarpgroup {
   using Block = ByteRowsBlock<P>;
-  using End = SumEnd<SumPlaces<1, 64, P::k / 8, 4, 128>, P>;
+  using Places = SumPlaces<1, 64, P::k / 8, 4, 128>;
+  /// A thread has the same columns in every tile. It keeps them, if registers
+  /// have room for them beside the sums.
+  static constexpr int kParts =
+      Places::kCountN / Places::kGroup * (Places::kNeighbours / P::kVector);
+  static constexpr bool kKeepsColumns =
+      P::k <= 64 && kParts * sizeof(typename P::Columns) <= 192;
+  using Source = typename Either<kKeepsColumns, ColumnsInRegisters<P, kParts>,
+                                 ColumnsFromMemory<P>>::Type;
+  using End = SumEnd<Places, P, Source>;
   struct IsMine {
     __device__ bool operator()(int, int, int) const { return true; }
   };
@@ -170,13 +179,18 @@ template <class P> struct ByteRowsWarpgroup {
     const int strip = group % Block::kStrips, tileRow = group / Block::kStrips;
     const int warpRow = threadIdx.x / 32 % 4 * 16;
     PipelineState<P::stages> place;
+    Source source = {};
+    if constexpr (kKeepsColumns)
+#pragma unroll
+      for (int i = 0; i < kParts; ++i)
+        source.parts[i] = problem.columns(End{problem}.colOf(i * End::kRows));
     block.filters->wait(0);
     for (int tile = blockIdx.x; tile < Block::kTiles; tile += gridDim.x) {
       const int row = tile % Block::kImageTiles * Block::kTileRows + tileRow;
       // The first pixel of the row of y, and the one after its last.
       const int first = (tile / Block::kImageTiles * P::p + row) * P::q;
       const int end = row < P::p ? first + P::q : first;
-      End sumEnd = {problem};
+      End sumEnd = {problem, source};
       sumEnd.begin(first + strip * ByteRowsLayout::pixels + warpRow, 0, end,
                    IsMine());
       block.full[place.stage].wait(place.parity);

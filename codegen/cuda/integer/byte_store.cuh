@@ -35,6 +35,18 @@ inline constexpr int kByteBoxStored<P> =
         ? kByteBoxed<P, int(sizeof(typename P::Stored))>
         : 0;
 
+/// Bytes that ends of P read for columns from shared memory, and how many
+/// columns: a block's, if all of its tiles have the same. Without these numbers
+/// they come from memory.
+template <class P> inline constexpr int kColumnsBytes = 0;
+template <class P> inline constexpr int kColumnsKept = P::k;
+template <class P>
+  requires requires { P::columnBytes; }
+inline constexpr int kColumnsBytes<P> = P::columnBytes;
+template <class P>
+  requires requires { P::columnBytes; }
+inline constexpr int kColumnsKept<P> = P::columnsKept;
+
 /// The product that computes a convolution P.
 template <class P> struct ByteProduct {
   using Bytes = P;
@@ -48,6 +60,7 @@ template <class P> struct ByteProduct {
   static constexpr int blocks = P::blocks, raster = P::raster;
   static constexpr bool pingPong = P::pingPong;
   static constexpr bool constantB = P::early;
+  static constexpr int columnBytes = kColumnsBytes<P>;
 };
 
 template <class P>
@@ -73,8 +86,8 @@ struct WgmmaElements<P> {
 
 /// What a thread keeps of a tile for its end: nothing, but the codes of the
 /// product Q, which P's end finds in its elements as `first`.
-template <class Places, class Q> struct ByteKept {
-  using End = SumEnd<Places, Q>;
+template <class Places, class Q, class Source> struct ByteKept {
+  using End = SumEnd<Places, Q, Source>;
   using Code = Codes<Q::kVector>;
   const Q &problem;
   End sumEnd = {problem};
@@ -102,13 +115,21 @@ template <class Places, class Q> struct ByteKept {
 };
 /// A single product.
 struct Alone {};
-template <class Places> struct ByteKept<Places, Alone> {
+template <class Places, class Source> struct ByteKept<Places, Alone, Source> {
   Alone problem;
   __device__ void begin(int, int, int) {}
   template <class Elements>
   __device__ const Elements &with(const Elements &elements, int) const {
     return elements;
   }
+};
+
+/// Where the end of Q reads columns.
+template <class Q, int Count, long Bytes> struct ByteFirst {
+  using Source = ColumnsNear<Q, Count, Bytes>;
+};
+template <int Count, long Bytes> struct ByteFirst<Alone, Count, Bytes> {
+  struct Source {};
 };
 
 /// Stores one warp's part of a block's tiles: 16 rows of each 64 that its
@@ -124,7 +145,12 @@ template <class P, class Q = Alone> struct ByteStore {
                         kStores = kByteBoxStored<P> > 0;
   // Of boxes, 32 bytes of a thread are read ahead.
   using Places = SumPlaces<Plan::kRowBlocks, 64, kCount, 4, kReads ? 32 : 128>;
-  using End = SumEnd<Places, P>;
+  /// What both ends read for columns, in shared memory as far as it fits.
+  using Source = ColumnsNear<P, kColumnsKept<P>, kColumnsBytes<P>>;
+  using FirstSource =
+      typename ByteFirst<Q, kColumnsKept<P>,
+                         kColumnsBytes<P> - kSourceBytes<Source>>::Source;
+  using End = SumEnd<Places, P, Source>;
   static constexpr bool kIsPair = requires { typename Q::Columns; };
   struct IsMine {
     __device__ bool operator()(int, int, int) const { return true; }
@@ -149,7 +175,7 @@ template <class P, class Q = Alone> struct ByteStore {
   Barrier *filled;
   float *told;
   End sumEnd = {problem};
-  ByteKept<Places, Q> kept = {first};
+  ByteKept<Places, Q, FirstSource> kept = {first};
   /// The current tile's number, the step to the next one, and the warp's row.
   int index = 0, step = 0, row = 0;
   /// Boxes of earlier tiles.
@@ -174,6 +200,22 @@ template <class P, class Q = Alone> struct ByteStore {
     barrier.arriveExpecting(kBoxBytes);
     loadBox(boxAt(box), mapR, barrier, tile.n + i / Plan::kRowBlocks * kBoxN,
             tile.m + i % Plan::kRowBlocks * 64 + row);
+  }
+
+  /// Fills shared memory with what the ends read for the columns of all tiles,
+  /// or of those from `firstCol` on that all tiles of the block have.
+  __device__ void keepColumns(int firstCol) {
+    constexpr int threads = 32 * Plan::kWarps;
+    if constexpr (kColumnsKept<P> == P::k)
+      firstCol = 0;
+    sumEnd.source = sourceAt<Source>(told);
+    fillSource(problem, sumEnd.source, firstCol, threads);
+    if constexpr (kIsPair) {
+      kept.sumEnd.source =
+          sourceAt<FirstSource>(told + kSourceBytes<Source> / sizeof(float));
+      fillSource(first, kept.sumEnd.source, firstCol, threads);
+    }
+    joinThreads(threads);
   }
 
   __device__ void begin(const WgmmaTile &tile) {

@@ -24,11 +24,103 @@ struct SumPlaces {
   static constexpr int kBytesAhead = BytesAhead;
 };
 
+/// One of two types.
+template <bool First, class A, class B> struct Either {
+  using Type = A;
+};
+template <class A, class B> struct Either<false, A, B> {
+  using Type = B;
+};
+
+/// What the end reads for columns, from memory.
+template <class P> struct ColumnsFromMemory {
+  __device__ typename P::Columns of(const P &problem, int col, int) const {
+    return problem.columns(col);
+  }
+};
+
+/// The same in registers, of the Parts that a thread has in every tile.
+template <class P, int Parts> struct ColumnsInRegisters {
+  typename P::Columns parts[Parts];
+  __device__ typename P::Columns of(const P &, int, int part) const {
+    return parts[part];
+  }
+};
+
+/// The same in shared memory, of Count columns from a multiple of Count on. The
+/// pieces of 16 bytes of a vector of columns lie apart, so that those of
+/// neighbours are in other banks.
+template <class P, int Count> struct ColumnsInShared {
+  using Columns = typename P::Columns;
+  using Piece = Pack<uint32_t, 4>;
+  static constexpr int kPieces = sizeof(Columns) / sizeof(Piece);
+  static constexpr int kVectors = Count / P::kVector;
+  static constexpr int kBytes = kVectors * int(sizeof(Columns));
+  /// Whether columns are whole pieces that `bytes` of shared memory hold.
+  static constexpr bool fitInto(long bytes) {
+    return sizeof(Columns) % sizeof(Piece) == 0 && Count % P::kVector == 0 &&
+           kBytes <= bytes;
+  }
+  union Both {
+    Columns columns;
+    Piece pieces[kPieces];
+    __device__ Both() {}
+  };
+  Piece *shared;
+
+  /// Fills shared memory with the columns from `first` on by `threads` threads,
+  /// which synchronize later.
+  __device__ void fill(const P &problem, int first, int thread,
+                       int threads) const {
+#pragma unroll 1
+    for (int i = thread; i < kVectors; i += threads) {
+      Both both;
+      both.columns = problem.columns(first + i * P::kVector);
+#pragma unroll
+      for (int j = 0; j < kPieces; ++j)
+        storePack(&shared[j * kVectors + i].at[0], both.pieces[j]);
+    }
+  }
+  __device__ Columns of(const P &, int col, int) const {
+    const int at = unsigned(Count < P::k ? col % Count : col) / P::kVector;
+    Both both;
+#pragma unroll
+    for (int j = 0; j < kPieces; ++j)
+      both.pieces[j] = shared[j * kVectors + at];
+    return both.columns;
+  }
+};
+
+/// Columns of P, Count of them from `Bytes` bytes of shared memory if they fit,
+/// or else from memory; `sourceAt` makes it.
+template <class P, int Count, long Bytes>
+using ColumnsNear =
+    typename Either<(ColumnsInShared<P, Count>::fitInto(Bytes)),
+                    ColumnsInShared<P, Count>, ColumnsFromMemory<P>>::Type;
+template <class Source> __device__ inline Source sourceAt(void *shared) {
+  if constexpr (requires { Source::kPieces; })
+    return {static_cast<typename Source::Piece *>(shared)};
+  else
+    return {};
+}
+template <class Source> inline constexpr int kSourceBytes = 0;
+template <class Source>
+  requires requires { Source::kPieces; }
+inline constexpr int kSourceBytes<Source> = Source::kBytes;
+/// Fills a source in shared memory by the block's first threads.
+template <class P, class Source>
+__device__ inline void fillSource(const P &problem, const Source &source,
+                                  int firstCol, int threads) {
+  if constexpr (kSourceBytes<Source> > 0)
+    source.fill(problem, firstCol, threadIdx.x, threads);
+}
+
 /// What a thread's sums are passed to the end by, its neighbours at a time.
 /// `begin` loads what the end reads of the first steps, also before there are
 /// sums; `end` loads the rest some steps ahead, since no load moves above a
-/// store.
-template <class Places, class P> struct SumEnd {
+/// store. Columns come from `source`.
+template <class Places, class P, class Source = ColumnsFromMemory<P>>
+struct SumEnd {
   static constexpr int kParts = Places::kNeighbours / P::kVector;
   static constexpr int kRows = Places::kCountM * 2;
   static constexpr int kSteps =
@@ -39,6 +131,7 @@ template <class Places, class P> struct SumEnd {
   static constexpr int kAhead = kMost < kSteps ? kMost : kSteps;
 
   const P &problem;
+  Source source = {};
   int firstRow = 0, firstCol = 0, rows = 0;
   typename P::Elements ahead[kAhead] = {};
   typename P::Columns next = {};
@@ -66,7 +159,7 @@ template <class Places, class P> struct SumEnd {
   }
   __device__ typename P::Columns columnsOf(int part) const {
     const int col = colOf(part * kRows);
-    return problem.columns(col < P::k ? col : 0);
+    return source.of(problem, col < P::k ? col : 0, part);
   }
 
   /// Starts with the sums from a row and a column on, of `count` rows in all.

@@ -115,6 +115,9 @@ public:
   /// own: bytes become numbers in fewer instructions, and quantizations
   /// multiply by a scale's reciprocal, since sums are not exact quotients.
   bool followsSums = false;
+  /// With this set, whether a value is computed before, so that a sum's factor
+  /// had better scale it than the sum.
+  std::function<bool(const Node *)> isPrepared;
   /// Reductions of at most this many steps are fully unrolled.
   int64_t maxUnrolledSteps = 0;
   /// With this set, an unrolled reduction over several dimensions first
@@ -163,6 +166,9 @@ private:
   /// Returns x times a number, which the constants that x is a product by, or
   /// a sum of such products, take in.
   Node *scaled(Node *x, double factor);
+  /// Returns (x + term) * factor if x is a sum with a prepared value and a
+  /// product by one, which take both in, or null.
+  Node *preparedSum(Node *x, double factor, double term);
   /// Returns the byte of a float that is rounded and clamped by constants, in
   /// fewer instructions, or null.
   Node *roundedToByte(const Node *value);

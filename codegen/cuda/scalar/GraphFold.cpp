@@ -115,7 +115,8 @@ static bool isScaled(const Node *node) {
     return false;
   if (node->form->name == "arith.addf")
     return llvm::all_of(node->operands, isScaled);
-  return node->form->name == "arith.mulf" &&
+  return (node->form->name == "arith.mulf" ||
+          node->form->name == "byte.scaled") &&
          floatOf(node->operands[1]).has_value();
 }
 
@@ -126,7 +127,36 @@ Node *Graph::scaled(Node *x, double factor) {
   if (x->form->name == "arith.addf")
     return operation("arith.addf", {scaled(x->operands[0], factor),
                                     scaled(x->operands[1], factor)});
-  return scaled(x->operands[0], factor * *floatOf(x->operands[1]));
+  factor *= *floatOf(x->operands[1]);
+  if (x->form->name == "byte.scaled")
+    return operation(
+        x->form,
+        {x->operands[0], constant(FloatAttr::get(x->type, factor), x->type)},
+        x->type, x->range);
+  return scaled(x->operands[0], factor);
+}
+
+Node *Graph::preparedSum(Node *x, double factor, double term) {
+  auto is = [](const Node *node, StringRef form) {
+    return node->kind == Node::Kind::operation && node->form->name == form;
+  };
+  if (!isPrepared || !is(x, "arith.addf") || !is(x->operands[0], "arith.mulf"))
+    return nullptr;
+  Node *product = x->operands[0], *added = x->operands[1];
+  Node *sum = product->operands[0], *by = product->operands[1];
+  if (!isPrepared(by) || isPrepared(sum) || !isPrepared(added))
+    return nullptr;
+  auto number = [&](double number) {
+    return constant(FloatAttr::get(x->type, number), x->type);
+  };
+  Node *offset = operation("arith.mulf", {added, number(factor)});
+  if (term != 0)
+    offset = operation("arith.addf", {offset, number(term * factor)});
+  return operation(
+      "arith.addf",
+      {operation("arith.mulf",
+                 {sum, operation("arith.mulf", {by, number(factor)})}),
+       offset});
 }
 
 Node *Graph::roundedToByte(const Node *value) {
@@ -210,6 +240,13 @@ Node *Graph::numberOfByte(Node *difference) {
   if (least >= most ||
       (isSigned ? least < -128 || most > 127 : least < 0 || most > 255))
     return nullptr;
+  // Clamped to 0 to 1, NaN becomes the least number, which must be the code 0.
+  if (Node *unit = least == 0 && offset == zero
+                       ? preparedSum(byte->operands[0], 1 / (most - least),
+                                     -*floatOf(byte->operands[1]))
+                       : nullptr)
+    return operation(lookupForm("round.unit"),
+                     {unit, byte->operands[1], byte->operands[2]}, f32, any);
   // The hardware clamps to 0 to 1 for nothing.
   Node *unit = scaled(byte->operands[0], 1 / (most - least));
   Node *clamped =

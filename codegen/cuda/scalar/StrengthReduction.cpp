@@ -14,6 +14,9 @@
 using namespace mlir;
 using namespace frit::cuda;
 
+/// Scales of bytes that 2^23 may be multiplied by.
+static constexpr double kMostByteScale = 0x1p100;
+
 static bool is(const Node *node, StringRef form) {
   return node->kind == Node::Kind::operation && node->form->name == form;
 }
@@ -25,6 +28,14 @@ static bool isNumber(const Node *node, double number) {
                    : FloatAttr();
   return value && static_cast<float>(value.getValueAsDouble()) ==
                       static_cast<float>(number);
+}
+
+/// Returns whether a node is a constant of a magnitude below `limit`.
+static bool isNumberBelow(const Node *node, double limit) {
+  auto value = node->kind == Node::Kind::constant
+                   ? dyn_cast<FloatAttr>(node->value)
+                   : FloatAttr();
+  return value && std::abs(value.getValueAsDouble()) < limit;
 }
 
 /// Returns whether a node is a number whose reciprocal, of f32, is as precise.
@@ -144,6 +155,13 @@ Node *Graph::strengthReduced(const ScalarForm *form,
           "arith.mulf",
           {operands[0], operation("arith.divf", {number(1), operands[1]})});
   }
+  // A byte becomes a number and is multiplied by one instruction.
+  if (name == "arith.mulf" && is(operands[0], "byte.unsigned") &&
+      isNumber(operands[0]->operands[1], 0))
+    if (isNumberBelow(operands[1], kMostByteScale))
+      return operation(lookupForm("byte.scaled"),
+                       {operands[0]->operands[0], operands[1]},
+                       operands[0]->type, operands[0]->range);
   // 0.5 a (1 + tanh(u)) = a / (1 + exp(-2 u))
   if (name == "arith.mulf")
     if (auto [a, u] = halfGate(operands, "math.tanh"); a)
