@@ -47,6 +47,15 @@
 //
 //   r, y   tiled, dims k, m; box 128 / (bytes of an element), 16
 //
+// What the end reads for columns comes from shared memory if P says so, which
+// pays if a block has several tiles, or a large one:
+//
+//     static constexpr int columnsKept;  // k, or tileN if all tiles of a block
+//                                        // have the same columns
+//     static constexpr int columnBytes;  // their bytes, also of
+//     byte_pair.cuh's
+//                                        // other end; in the WgmmaLayout, too
+//
 // Other channels that are no multiple of 128 leave a part of each tap's last
 // step empty: there x is 0, and w has any bytes, also of the next tap.
 //

@@ -182,6 +182,56 @@ func.func @residual(%x: tensor<131072x64xui8>, %w: tensor<256x64xi8>, %s: tensor
 
 // -----
 
+// The numbers of columns take in the scale of the code's range, and come from
+// shared memory; a byte without a zero point becomes a number in the product.
+// CHECK: columnBytes = 1024, columnsKept = 128;
+// CHECK: float v0 = a0[v] * 0.003921569f;
+// CHECK-NEXT: columns.of0[v] = v0;
+// CHECK-NEXT: columns.of1[v] = v0 + 0.45882353f;
+// CHECK: float v0 = frit::roundUnit(float(sum[v]) * columns.of0[v] + columns.of1[v], -117.0f, 138.0f);
+// CHECK: frit::scaledNumber(frit::byteAt(elements.of0, v), 2.5f)
+func.func @shifted(%x: tensor<131072x64xui8>, %w: tensor<256x64xi8>, %s: tensor<256xf32>, %r: tensor<131072x256xui8>) {
+  %xz = nn.constant dense<0> : tensor<ui8>
+  %wz = nn.constant dense<0> : tensor<i8>
+  %0 = nn.fusion(%x, %w, %xz, %wz, %s, %r) : (tensor<131072x64xui8>, tensor<256x64xi8>, tensor<ui8>, tensor<i8>, tensor<256xf32>, tensor<131072x256xui8>) -> tensor<131072x256xui8> {
+  ^bb0(%a: tensor<131072x64xui8>, %b: tensor<256x64xi8>, %c: tensor<ui8>, %d: tensor<i8>, %e: tensor<256xf32>, %f: tensor<131072x256xui8>):
+    %low = nn.constant dense<0.0> : tensor<f32>
+    %high = nn.constant dense<255.0> : tensor<f32>
+    %zero = nn.constant dense<117.0> : tensor<f32>
+    %yz = nn.constant dense<117> : tensor<i32>
+    %half = nn.constant dense<0.5> : tensor<f32>
+    %quarter = nn.constant dense<0.25> : tensor<f32>
+    %tenth = nn.constant dense<0.1> : tensor<f32>
+    %1 = nn.quantized_conv %a, %b, %c, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<131072x64xui8>, tensor<256x64xi8>, tensor<ui8>, tensor<i8>) -> tensor<131072x256xi32>
+    %2 = nn.cast %1 {to = f32} : (tensor<131072x256xi32>) -> tensor<131072x256xf32>
+    %3 = nn.mul %2, %e : (tensor<131072x256xf32>, tensor<256xf32>) -> tensor<131072x256xf32>
+    %sum = nn.add %3, %e : (tensor<131072x256xf32>, tensor<256xf32>) -> tensor<131072x256xf32>
+    %4 = nn.round %sum : (tensor<131072x256xf32>) -> tensor<131072x256xf32>
+    %5 = nn.add %4, %zero : (tensor<131072x256xf32>, tensor<f32>) -> tensor<131072x256xf32>
+    %6 = nn.max %5, %low : (tensor<131072x256xf32>, tensor<f32>) -> tensor<131072x256xf32>
+    %7 = nn.min %6, %high : (tensor<131072x256xf32>, tensor<f32>) -> tensor<131072x256xf32>
+    %8 = nn.cast %7 {to = ui8} : (tensor<131072x256xf32>) -> tensor<131072x256xui8>
+    %9 = nn.cast %8 {to = i32} : (tensor<131072x256xui8>) -> tensor<131072x256xi32>
+    %10 = nn.sub %9, %yz : (tensor<131072x256xi32>, tensor<i32>) -> tensor<131072x256xi32>
+    %11 = nn.cast %10 {to = f32} : (tensor<131072x256xi32>) -> tensor<131072x256xf32>
+    %12 = nn.mul %11, %half : (tensor<131072x256xf32>, tensor<f32>) -> tensor<131072x256xf32>
+    %13 = nn.cast %f {to = i32} : (tensor<131072x256xui8>) -> tensor<131072x256xi32>
+    %15 = nn.cast %13 {to = f32} : (tensor<131072x256xi32>) -> tensor<131072x256xf32>
+    %16 = nn.mul %15, %quarter : (tensor<131072x256xf32>, tensor<f32>) -> tensor<131072x256xf32>
+    %17 = nn.add %12, %16 : (tensor<131072x256xf32>, tensor<131072x256xf32>) -> tensor<131072x256xf32>
+    %18 = nn.relu %17 : (tensor<131072x256xf32>) -> tensor<131072x256xf32>
+    %19 = nn.div %18, %tenth : (tensor<131072x256xf32>, tensor<f32>) -> tensor<131072x256xf32>
+    %20 = nn.round %19 : (tensor<131072x256xf32>) -> tensor<131072x256xf32>
+    %21 = nn.max %20, %low : (tensor<131072x256xf32>, tensor<f32>) -> tensor<131072x256xf32>
+    %22 = nn.min %21, %high : (tensor<131072x256xf32>, tensor<f32>) -> tensor<131072x256xf32>
+    %23 = nn.cast %22 {to = ui8} : (tensor<131072x256xf32>) -> tensor<131072x256xui8>
+    nn.yield %23 : tensor<131072x256xui8>
+  }
+  return
+}
+
+// -----
+
 // Two products, of which one becomes codes that the other's end reads: the codes
 // stay in registers.
 // CHECK: // k0 #cuda.wgmma_bytes<{{.*}}blocks = 132>

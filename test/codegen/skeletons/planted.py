@@ -172,6 +172,9 @@ FAULTS = {"wgmma_gemm": {
     "bytes by TMA: one tap on":
         ("wgmma_bytes.cuh", "tap % s * P::dilationW",
          "(tap + 1) % s * P::dilationW", WRONG),
+    "bytes by TMA: columns of the first tile":
+        ("integer_end.cuh", "problem.columns(first + i * P::kVector);",
+         "problem.columns(i * P::kVector);", WRONG),
     "bytes by TMA: rows of a box":
         ("byte_store.cuh", "row = step % 2 * 8 + threadIdx.x % 32 / 4;",
          "row = threadIdx.x % 32 / 4;", WRONG),

@@ -64,6 +64,9 @@ template <class P> static void check() {
         convolve<P>([&](int i) { return double(valueOf(x[i], P::signedX)); },
                     [&](int i) { return double(valueOf(w[i], P::signedW)); });
   }
+  if constexpr (requires { P::columnBytes; })
+    for (size_t i = 0; i < want.size(); ++i)
+      want[i] += P::numberOf(i % P::k);
   for (int i = 0; i < 2; ++i)
     launchStaged<P>(x.get(), w.get(), zero.get(), y.get());
   waitForDevice();
@@ -168,6 +171,8 @@ using Boxed = Staged<TileM, TileN, Stages, 1, 1, Blocks, true>;
 static void checks() {
   check<Rows<Staged<64, 64, 3>, 331, 96, 400>>();
   check<Windows<Staged<64, 64, 3>, 1, 7, 6, 64, 64, 3, 3, 1, 1>>();
+  check<Shifted<Rows<Staged<64, 64, 3>, 60, 128, 144>, 64>>();
+  check<Shifted<Rows<Staged<64, 64, 3>, 331, 128, 144>, 128>>();
   checkAdded<Rows<Boxed<64, 128, 3>, 331, 128, 64>, int8_t>();
   checkPair<
       Conv<Staged<64, 64, 3>, false, true, 2, 6, 5, 64, 96, 1, 1>,
@@ -184,6 +189,9 @@ static void checks() {
   check<Rows<Staged<128, 192, 4>, 300, 224, 144>>();
   check<Rows<Staged<64, 128, 3, 1, 1, 2>, 331, 96, 16>>();
   check<Rows<Staged<64, 64, 3>, 70, 64, 128, true, true, 4>>();
+  // Numbers of columns in shared memory, those of a tile or all.
+  check<Shifted<Rows<Staged<64, 64, 3>, 60, 128, 144>, 64>>();
+  check<Shifted<Rows<Staged<128, 64, 3>, 1200, 288, 144>, 288>>();
   // Ping-pong, with several tiles per block.
   check<Rows<Staged<128, 64, 3>, 1200, 288, 400, true, true, 8, true>>();
   check<Rows<Staged<128, 128, 5>, 1200, 288, 144, false, true, 8, true>>();

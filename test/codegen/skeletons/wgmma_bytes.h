@@ -78,7 +78,36 @@ template <class P, class T, class D> struct Added : P {
   const T *added;
   D *to;
 };
-/// The same without boxes to read.
+/// Sums and a number for each column, which comes from shared memory: Kept
+/// columns, all of them or, if a block has one tile, those of a tile.
+template <class P, int Kept> struct Shifted : P {
+  static constexpr int columnsKept = Kept, columnBytes = 4 * Kept, raster = 1;
+  static constexpr frit::WgmmaLayout layout = [] {
+    frit::WgmmaLayout layout = P::layout;
+    layout.columnBytes = columnBytes;
+    return layout;
+  }();
+  struct Columns {
+    int32_t of[P::kVector];
+  };
+  __device__ static int32_t numberOf(int col) { return col * col % 1000 - 9; }
+  __device__ Columns columns(unsigned col) const {
+    Columns columns;
+    for (int v = 0; v < P::kVector; ++v)
+      columns.of[v] = numberOf(col + v);
+    return columns;
+  }
+  __device__ void store(const int (&sum)[P::kVector], const Columns &columns,
+                        const typename P::Elements &, unsigned row,
+                        unsigned col, bool isInside) const {
+    int32_t out[P::kVector];
+    for (int v = 0; v < P::kVector; ++v)
+      out[v] = sum[v] + columns.of[v];
+    frit::storeVectorIf(isInside, P::y + row * P::k + col, out);
+  }
+};
+
+/// Sums and numbers that do not come through boxes.
 template <class P, class T, class D> struct Unread : P {
   static constexpr int raster = 1;
   using Stored = D;
