@@ -251,6 +251,14 @@ bool Variants::tellsInputs() const {
   return true;
 }
 
+/// Returns the number of variants for a symbol's size.
+int64_t Variants::otherVariants(size_t index) const {
+  int64_t count = 1;
+  for (auto [other, symbol] : llvm::enumerate(symbols))
+    count *= other == index ? 1 : int64_t(symbol.sizes.size());
+  return count;
+}
+
 /// Handles a symbol that cannot be padded: every size needs a variant. Listed
 /// sizes are taken as complete; a small range is compiled in full.
 bool Variants::makeExact(size_t index, const Mixing &mixing,
@@ -271,9 +279,7 @@ bool Variants::makeExact(size_t index, const Mixing &mixing,
                           symbol.name, small[index], variantFor(small)[index],
                           mixing.reason)
                 .str();
-  int64_t others = 1;
-  for (const SymbolSizes &other : symbols)
-    others *= other.name == symbol.name ? 1 : int64_t(other.sizes.size());
+  int64_t others = otherVariants(index);
   int64_t count = countSizes(symbol);
   if (!symbol.isList() && count > kMostVariants / others) {
     // Some sizes of the range, as an example.
@@ -315,6 +321,12 @@ bool Variants::proveTogether() {
     computesPlaces = true;
     return proveEach() && proveTogether();
   }
+  // Sizes that are listed, or few, need no padding.
+  for (size_t index = 0; index < symbols.size(); ++index)
+    if (padded[index] &&
+        (symbols[index].isList() ||
+         countSizes(symbols[index]) <= kMostVariants / otherVariants(index)))
+      return makeExact(index, *mixing, failed) && proveTogether();
   emitError(mixing->loc) << sizesText(failed) << " cannot be padded to "
                          << sizesText(variantFor(failed)) << ", as this "
                          << mixing->reason

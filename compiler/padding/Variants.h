@@ -68,6 +68,7 @@ private:
                    Sizes &failed);
   bool proveTogether();
   bool makeExact(size_t index, const Mixing &mixing, const Sizes &small);
+  int64_t otherVariants(size_t index) const;
   int64_t leastServed(size_t index, int64_t size) const;
   std::map<Sizes, std::vector<Sizes>>
   chooseProofs(const std::vector<bool> &varies) const;
