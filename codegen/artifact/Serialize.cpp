@@ -266,13 +266,20 @@ private:
     tables.variants.push_back(variant);
   }
 
+  static artifact::Extent convert(const plan::Extent &extent) {
+    return {extent.symbol.value_or(kNone),
+            extent.count.value_or(kNone),
+            extent.factor,
+            extent.offset,
+            extent.divisor,
+            extent.shift};
+  }
+
   artifact::Range addExtents(ArrayRef<plan::Extent> extents) {
     artifact::Range range{uint32_t(tables.extents.size()),
                           uint32_t(extents.size())};
     for (const plan::Extent &extent : extents)
-      tables.extents.push_back({extent.symbol.value_or(kNone),
-                                extent.count.value_or(kNone), extent.factor,
-                                extent.offset, extent.divisor, extent.shift});
+      tables.extents.push_back(convert(extent));
     return range;
   }
 
@@ -282,14 +289,15 @@ private:
     for (const plan::IndexRange &box : indices)
       tables.indices.push_back({tables.text(box.use), tables.shape(box.first),
                                 tables.shape(box.sizes), box.least, box.most,
-                                box.other});
+                                box.other, convert(box.leastOf),
+                                convert(box.mostOf)});
     return range;
   }
 
   artifact::Range addTensors(std::vector<Tensor> &table, ArrayAttr names,
                              ArrayAttr types,
                              ArrayRef<SmallVector<plan::Extent>> extents,
-                             ArrayRef<SmallVector<plan::IndexRange>> indices) {
+                             ArrayRef<plan::IndexRanges> indices) {
     artifact::Range range{uint32_t(table.size()), uint32_t(types.size())};
     for (auto [i, name, typeAttr] : llvm::enumerate(names, types)) {
       auto type = cast<RankedTensorType>(cast<TypeAttr>(typeAttr).getValue());

@@ -28,8 +28,7 @@ static std::pair<Value, nn::IndexRange> findIndices(Operation &op) {
             size = shape[axis < 0 ? axis + int64_t(shape.size()) : axis];
     return {of.getIndices(),
             nn::wholeRange(nn::shapeOf(of.getIndices()), -size, size - 1,
-                           name + " indexes " + std::to_string(size) +
-                               (size == 1 ? " entry" : " entries"))};
+                           name + " indexes entries")};
   };
   if (auto gather = dyn_cast<nn::GatherOp>(op))
     return along(gather);

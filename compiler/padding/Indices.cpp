@@ -2,6 +2,7 @@
 
 #include "compiler/padding/Indices.h"
 #include "compiler/padding/Padding.h"
+#include "compiler/padding/Variants.h"
 
 #include "dialects/nn/IndexRange.h"
 
@@ -10,12 +11,20 @@
 using namespace mlir;
 using namespace frit;
 
-static SmallVector<plan::IndexRange> convert(ArrayAttr attribute) {
-  SmallVector<plan::IndexRange> ranges;
+static plan::Extent extentOf(ArrayRef<int64_t> bound) {
+  if (bound.size() != 5)
+    return {};
+  return {unsigned(bound[0]), std::nullopt, bound[1],
+          bound[2],           bound[3],     bound[4]};
+}
+
+static plan::IndexRanges convert(ArrayAttr attribute) {
+  plan::IndexRanges ranges;
   if (attribute)
     for (nn::IndexRange &range : nn::indicesOf(attribute))
       ranges.push_back({range.first, range.sizes, range.least, range.most,
-                        range.other.value_or(range.least), range.use});
+                        range.other.value_or(range.least), range.use,
+                        extentOf(range.leastOf), extentOf(range.mostOf)});
   return ranges;
 }
 
@@ -39,4 +48,25 @@ void frit::describeIndices(ArrayRef<OwningOpRef<ModuleOp>> modules,
       main.removeResultAttr(i, StringAttr::get(main.getContext(), name));
     }
   }
+}
+
+ArrayAttr Variants::describeIndices(const Sizes &sizes, ShapeList Shapes::*list,
+                                    size_t tensor, ArrayAttr indices) const {
+  auto ranges = nn::indicesOf(indices);
+  for (size_t i = 0; i < 2 * ranges.size(); ++i) {
+    SizeSamples samples;
+    for (const auto &[others, shapes] : known)
+      if (const ShapeList &bounds = shapes.*list;
+          isServed(others) && variantFor(others) == sizes &&
+          tensor < bounds.size() && bounds[tensor].size() == 2 * ranges.size())
+        samples.add(others, bounds[tensor][i]);
+    auto expr = samples.fit();
+    if (!expr || !expr->isExtent())
+      continue;
+    nn::IndexRange &range = ranges[i / 2];
+    (i % 2 ? range.mostOf : range.leastOf) = {int64_t(expr->symbol),
+                                              expr->factor, expr->offset,
+                                              expr->divisor, expr->shift};
+  }
+  return nn::indicesAttr(context, ranges);
 }

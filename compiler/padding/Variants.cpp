@@ -8,6 +8,7 @@
 
 #include "compiler/padding/Variants.h"
 
+#include "dialects/nn/IndexRange.h"
 #include "dialects/nn/NN.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -110,6 +111,8 @@ bool Variants::build() {
 // Imports
 //===----------------------------------------------------------------------===//
 
+static constexpr StringLiteral kIndices = "nn.indices";
+
 void Variants::record(const Sizes &sizes, ModuleOp module) {
   Shapes &shapes = known[sizes];
   shapes = {};
@@ -117,6 +120,19 @@ void Variants::record(const Sizes &sizes, ModuleOp module) {
     shapes.inputs.emplace_back(shapeOfType(type));
   for (Type type : mainOf(module).getResultTypes())
     shapes.outputs.emplace_back(shapeOfType(type));
+  auto boundsOf = [](ArrayAttr indices) {
+    SmallVector<int64_t> bounds;
+    if (indices)
+      for (const nn::IndexRange &range : nn::indicesOf(indices))
+        bounds.append({range.least, range.most});
+    return bounds;
+  };
+  for (unsigned i = 0; i < shapes.inputs.size(); ++i)
+    shapes.inputBounds.push_back(
+        boundsOf(mainOf(module).getArgAttrOfType<ArrayAttr>(i, kIndices)));
+  for (unsigned i = 0; i < shapes.outputs.size(); ++i)
+    shapes.outputBounds.push_back(
+        boundsOf(mainOf(module).getResultAttrOfType<ArrayAttr>(i, kIndices)));
 }
 
 OwningOpRef<ModuleOp> Variants::importQuietly(const Sizes &sizes,
@@ -304,8 +320,18 @@ void Variants::describeVariants() {
     Sizes sizes(variant.sizes.begin(), variant.sizes.end());
     variant.inputs = inputExtents(sizes, *module);
     func::FuncOp main = mainOf(*module);
-    for (unsigned i = 0; i < main.getNumArguments(); ++i)
+    for (unsigned i = 0; i < main.getNumArguments(); ++i) {
       main.removeArgAttr(i, "nn.symbols");
+      if (auto indices = main.getArgAttrOfType<ArrayAttr>(i, kIndices))
+        main.setArgAttr(
+            i, kIndices,
+            describeIndices(sizes, &Shapes::inputBounds, i, indices));
+    }
+    for (unsigned i = 0; i < main.getNumResults(); ++i)
+      if (auto indices = main.getResultAttrOfType<ArrayAttr>(i, kIndices))
+        main.setResultAttr(
+            i, kIndices,
+            describeIndices(sizes, &Shapes::outputBounds, i, indices));
     for (auto [output, shape] : llvm::enumerate(known.at(sizes).outputs)) {
       SmallVector<Extent> &extents = variant.outputs.emplace_back();
       for (size_t dim = 0; dim < shape.size(); ++dim)

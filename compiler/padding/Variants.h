@@ -44,6 +44,8 @@ private:
   /// Shapes of an imported model.
   struct Shapes {
     ShapeList inputs, outputs;
+    /// The least and most of each range of indices.
+    ShapeList inputBounds, outputBounds;
   };
   /// A variant and its proof.
   struct Proof {
@@ -100,6 +102,10 @@ private:
 
   void describeSymbols();
   void describeVariants();
+  /// Says how the bounds of a tensor's indices depend on a call's sizes:
+  /// indices may count the entries of an open dimension.
+  mlir::ArrayAttr describeIndices(const Sizes &sizes, ShapeList Shapes::*list,
+                                  size_t tensor, mlir::ArrayAttr indices) const;
   std::vector<llvm::SmallVector<plan::Extent>>
   inputExtents(const Sizes &sizes, mlir::ModuleOp module) const;
   plan::Extent extentOf(const Sizes &sizes, ShapeList Shapes::*list,

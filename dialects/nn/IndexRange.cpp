@@ -14,7 +14,9 @@ IndexRange frit::nn::wholeRange(ArrayRef<int64_t> shape, int64_t least,
           least,
           most,
           std::nullopt,
-          std::move(use)};
+          std::move(use),
+          {},
+          {}};
 }
 
 ArrayAttr frit::nn::indicesAttr(MLIRContext &context,
@@ -30,6 +32,10 @@ ArrayAttr frit::nn::indicesAttr(MLIRContext &context,
     if (range.other)
       attributes.set("other", b.getI64IntegerAttr(*range.other));
     attributes.set("use", b.getStringAttr(range.use));
+    if (!range.leastOf.empty())
+      attributes.set("leastOf", b.getDenseI64ArrayAttr(range.leastOf));
+    if (!range.mostOf.empty())
+      attributes.set("mostOf", b.getDenseI64ArrayAttr(range.mostOf));
     list.push_back(attributes.getDictionary(&context));
   }
   return b.getArrayAttr(list);
@@ -48,9 +54,16 @@ SmallVector<IndexRange> frit::nn::indicesOf(ArrayAttr attribute) {
       return value ? std::optional(value.getInt()) : std::nullopt;
     };
     auto use = range.getAs<StringAttr>("use");
-    ranges.push_back({list("first"), list("sizes"), number("least").value_or(0),
-                      number("most").value_or(0), number("other"),
-                      use ? use.str() : ""});
+    ranges.push_back({list("first"),
+                      list("sizes"),
+                      number("least").value_or(0),
+                      number("most").value_or(0),
+                      number("other"),
+                      use ? use.str() : "",
+                      {},
+                      {}});
+    llvm::append_range(ranges.back().leastOf, list("leastOf"));
+    llvm::append_range(ranges.back().mostOf, list("mostOf"));
   }
   return ranges;
 }

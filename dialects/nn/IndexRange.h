@@ -19,7 +19,10 @@ struct IndexRange {
   llvm::SmallVector<int64_t> first, sizes;
   int64_t least = 0, most = 0;
   std::optional<int64_t> other = std::nullopt;
-  std::string use; ///< for messages: "node 'embed' indexes 10 entries"
+  std::string use; ///< for messages: "node 'embed' indexes entries of 'x'"
+  /// How the bounds of a call depend on the size of a symbol (number, factor,
+  /// offset, divisor and shift, as in plan::Extent); empty if they do not.
+  llvm::SmallVector<int64_t, 0> leastOf, mostOf;
 
   bool isSameBox(const IndexRange &range) const {
     return first == range.first && sizes == range.sizes;

@@ -37,7 +37,12 @@ struct IndexRange {
   int64_t least = 0, most = 0;
   int64_t other = 0; ///< is taken too; `least` if there is none
   std::string use;   ///< of the indices, for messages
+  /// The bounds of a call, where they depend on a symbol: lengths, which may be
+  /// negative.
+  Extent leastOf, mostOf;
 };
+
+using IndexRanges = llvm::SmallVector<IndexRange, 0>;
 
 /// A symbolic dimension, such as "batch". A call may give it any multiple of
 /// `multiple` in [least, most] that a variant has or, if it is `padded`, any
@@ -56,7 +61,7 @@ struct OpenVariant {
   std::vector<llvm::SmallVector<Extent>> inputs, outputs;
   /// Per input and output, the indices in it; those of a count are the ones
   /// that it checks.
-  std::vector<llvm::SmallVector<IndexRange>> inputIndices, outputIndices;
+  std::vector<IndexRanges> inputIndices, outputIndices;
 };
 
 /// The symbolic dimensions of a function. No variants if all shapes are static;

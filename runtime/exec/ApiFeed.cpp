@@ -2,6 +2,7 @@
 
 #include "frit/artifact.h"
 #include "runtime/exec/Api.h"
+#include "runtime/exec/Call.h"
 #include "runtime/exec/Feed.h"
 #include "runtime/exec/IndexCheck.h"
 #include "runtime/exec/Module.h"
@@ -47,6 +48,9 @@ Status frit_feed::describe(std::span<const frit_tensor> inputs) {
   tensors.clear();
   described.assign(inputs.begin(), inputs.end());
   shapes.clear();
+  const PlanView &plan = context->module->model.plan;
+  std::vector<int64_t> sizes(plan.symbols().size(), -1);
+  std::vector<size_t> indices;
   for (size_t position = 0; position < inputs.size(); ++position) {
     const frit_tensor &input = inputs[position];
     size_t index = 0;
@@ -65,16 +69,24 @@ Status frit_feed::describe(std::span<const frit_tensor> inputs) {
     if (input.location != FRIT_HOST || (!input.data && count))
       return invalidArgument(
           format("input '%s' is not in host memory", names[index].c_str()));
-    // The largest variant's ranges hold for all; frit_run finds other shapes.
-    const PlanView &plan = context->module->model.plan;
-    FRIT_TRY(checkIndices(plan, names[index],
-                          plan.inputs(plan.variants().size() - 1)[index],
-                          input));
+    indices.push_back(index);
+    std::span<const artifact::Extent> extents =
+        plan.extents(plan.inputs(0)[index]);
+    for (size_t dim = 0; dim < std::min(extents.size(), size_t(input.rank));
+         ++dim)
+      if (extents[dim].symbol != artifact::kNone && isSymbol(extents[dim]))
+        sizes[extents[dim].symbol] = input.dims[dim];
     tensors.push_back({uint32_t(index), input.data, count * size});
     shapes.emplace_back(input.dims, input.dims + input.rank);
     described[position].name = names[index].c_str();
     described[position].dims = shapes.back().data();
   }
+  // The largest variant's ranges hold for all; frit_run finds other shapes.
+  for (size_t position = 0; position < inputs.size(); ++position)
+    FRIT_TRY(
+        checkIndices(plan, names[indices[position]],
+                     plan.inputs(plan.variants().size() - 1)[indices[position]],
+                     inputs[position], sizes));
   return Status();
 }
 

@@ -31,6 +31,7 @@ public:
   /// Returns the size of a symbol in this call; the pointer is valid until the
   /// next `open`.
   int64_t *size(size_t symbol) { return &sizes[symbol]; }
+  std::span<const int64_t> symbolSizes() const { return sizes; }
   /// Computes the shape that an input has where the symbols have these sizes.
   /// Fails if no variant takes them. Replaces the call.
   Status inputDims(const PlanView &plan, std::span<const int64_t> symbolSizes,

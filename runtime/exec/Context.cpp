@@ -163,7 +163,7 @@ Status frit_context::bind(std::span<const frit_tensor> givenInputs,
                          tensors[index].bytes));
     if (tensors[index].indices.count)
       FRIT_TRY(checkIndices(plan, module->inputNames[index], tensors[index],
-                            tensor));
+                            tensor, call.symbolSizes()));
     inputs[index] = {tensor.data, tensor.location, {tensor.dims, tensor.rank}};
     if (tensors[index].type == artifact::DType::string)
       FRIT_TRY(strings.read(index, module->inputNames[index], tensor,

@@ -117,7 +117,12 @@ static std::string valueText(artifact::DType type, const void *data) {
   return std::to_string(bits);
 }
 
+/// Formats what an index does not fit. Bounds that depend on a call's size are
+/// left out.
 static std::string rangeText(const PlanView &plan, const IndexRange &range) {
+  if (range.leastOf.symbol != artifact::kNone ||
+      range.mostOf.symbol != artifact::kNone)
+    return "is out of range: " + std::string(plan.text(range.use));
   std::string text = format("is out of range, %lld to %lld",
                             static_cast<long long>(range.least),
                             static_cast<long long>(range.most));
@@ -190,9 +195,28 @@ static std::string positionText(std::span<const int64_t> dims, uint64_t index) {
   return "[" + text + "]";
 }
 
+/// Returns the range that holds for a call whose symbols have these sizes.
+static IndexRange rangeOfCall(IndexRange range,
+                              std::span<const int64_t> sizes) {
+  bool hasOther = range.other != range.least;
+  auto take = [&](artifact::Extent &extent, int64_t &bound) {
+    int64_t value;
+    if (extent.symbol < sizes.size() && sizes[extent.symbol] >= 0 &&
+        computeLength(extent, sizes[extent.symbol], value))
+      bound = value;
+    extent = {};
+  };
+  take(range.leastOf, range.least);
+  take(range.mostOf, range.most);
+  if (!hasOther)
+    range.other = range.least;
+  return range;
+}
+
 Status frit::checkIndices(const PlanView &plan, const std::string &name,
                           const artifact::Tensor &expected,
-                          const frit_tensor &given) {
+                          const frit_tensor &given,
+                          std::span<const int64_t> sizes) {
   std::span<const int64_t> dims(given.dims, given.rank);
   if (given.location != FRIT_HOST ||
       artifact::DType(given.dtype) != expected.type ||
@@ -200,7 +224,8 @@ Status frit::checkIndices(const PlanView &plan, const std::string &name,
     return Status();
   uint64_t bytes = elementBytes(expected.type);
   auto *data = static_cast<const char *>(given.data);
-  for (const IndexRange &range : plan.indices(expected)) {
+  for (const IndexRange &whole : plan.indices(expected)) {
+    IndexRange range = rangeOfCall(whole, sizes);
     Lines lines(dims, plan.dims(range.first), plan.dims(range.sizes));
     for (uint64_t i = 0; i < lines.count(); ++i) {
       uint64_t start = lines.start(i);

@@ -214,6 +214,10 @@ Status ShapeCheck::checkIndices(const char *kind, const Tensor &tensor) {
       good = first >= 0 && size >= 0 &&
              (!isInput || (first <= dims[dim] && size <= dims[dim] - first));
     }
+    for (const Extent &bound : {range.leastOf, range.mostOf})
+      good = good && bound.count == kNone && bound.divisor >= 1 &&
+             bound.shift >= 0 && bound.shift < bound.divisor &&
+             (bound.symbol == kNone || bound.symbol < plan.symbols().size());
     if (!good)
       return damagedPlan(
           format("indices of %s '%s' are not in it", kind, name.c_str()));

@@ -45,9 +45,7 @@ bool Node::checkIndices(Value indices, ArrayRef<int64_t> limits) {
   if (!known) {
     SmallVector<nn::IndexRange> ranges;
     for (auto [i, limit] : llvm::enumerate(limits)) {
-      std::string use = "indexes " + std::to_string(limit) +
-                        (limit == 1 ? " entry" : " entries") + " of '" +
-                        proto.input(0) + "'";
+      std::string use = "indexes entries of '" + proto.input(0) + "'";
       ranges.push_back(nn::wholeRange(nn::shapeOf(indices), -limit, limit - 1,
                                       std::move(use)));
       if (limits.size() == 1)

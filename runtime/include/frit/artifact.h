@@ -36,7 +36,7 @@
 namespace frit::artifact {
 
 inline constexpr char kMagic[8] = {'F', 'R', 'I', 'T', 'P', 'L', 'A', 'N'};
-inline constexpr uint32_t kVersion = 20;
+inline constexpr uint32_t kVersion = 21;
 
 /// A symbolic dimension of a function, such as "batch". A call may give it any
 /// multiple of `multiple` in [least, most] for which there is a variant: one of
@@ -68,12 +68,15 @@ struct Extent {
 };
 
 /// Indices that an operator takes from a box of a tensor, whose values are from
-/// `least` to `most`, or `other`.
+/// `least` to `most`, or `other`. Where these are the variant's entries of a
+/// dimension and a call has fewer, `leastOf` and `mostOf` tell the call's: they
+/// have a symbol, or the bound holds for all calls.
 struct IndexRange {
   Text use;           ///< of the indices, for messages
   Range first, sizes; ///< of Header::dims: the box, as many as the rank
   int64_t least = 0, most = 0;
   int64_t other = 0; ///< `least` if there is none
+  Extent leastOf, mostOf;
 };
 
 /// An input or output of one variant: dense, row major. `dims` is a range of

@@ -162,7 +162,8 @@ FRIT_API frit_status frit_module_output(const frit_module *module,
                                         uint32_t index, frit_tensor_info *info);
 
 /** Elements of an input that the model takes as indices, such as the rows of an
- *  embedding: those of a box of the largest variant's tensor. frit_run and
+ *  embedding: those of a box of the largest variant's tensor. A call takes
+ * fewer indices of an open dimension where that has fewer entries. frit_run and
  *  frit_feed_send fail if one in host memory is out of range; in device memory
  *  nothing is checked (see fritc -fcheck-indices). Pointers live as long as the
  *  module. */
@@ -170,7 +171,7 @@ typedef struct frit_index_range {
   const int64_t *first, *sizes; /**< the box: one entry per dimension */
   int64_t least, most;
   int64_t other;   /**< a value that is taken too; `least` if there is none */
-  const char *use; /**< "node 'embed' indexes 10 entries of 'table'" */
+  const char *use; /**< "node 'embed' indexes entries of 'table'" */
 } frit_index_range;
 
 FRIT_API uint32_t frit_module_index_range_count(const frit_module *module,
