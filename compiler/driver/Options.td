@@ -134,7 +134,7 @@ defm fshape : Value<one, "fshape", model_Group, "spec",
   "Fix an input's shape, input:1x3x224x224, or a symbolic dimension, batch=8; "
   "or compile for several of its sizes, batch=1..64, batch=1,8,64, "
   "batch=1..16,64 or, for multiples of 32, height=64..512/32; x.0=batch names the first dimension of input x, and "
-  "dimensions of one name have one size">;
+  "dimensions of one name have one size; y.0=2*batch is twice as long">;
 defm batch : Value<two, "batch", model_Group, "number",
   "Sequences that a language model is compiled for (default: 1)">;
 defm context : Value<two, "context", model_Group, "number",

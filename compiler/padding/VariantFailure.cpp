@@ -207,6 +207,37 @@ bool Variants::raiseLeast(size_t index, int64_t invalid) {
   return true;
 }
 
+/// Says of which other symbol one whose size `invalid` is invalid alone is a
+/// multiple, or the other of it: the model exists if both change. Empty if
+/// there is none.
+std::string Variants::findRelation(size_t index, int64_t invalid) {
+  for (size_t other = 0; other < symbols.size(); ++other)
+    for (bool isWhole : {true, false}) {
+      // `whole` is a multiple of `part`.
+      size_t whole = isWhole ? index : other, part = isWhole ? other : index;
+      Sizes sizes = largest();
+      int64_t factor = sizes[whole] / sizes[part];
+      if (other == index || sizes[whole] % sizes[part] ||
+          (factor == 1 && !isWhole))
+        continue;
+      sizes[part] = isWhole ? symbols[part].least : invalid;
+      sizes[whole] = factor * sizes[part];
+      if (sizes[part] == symbols[part].sizes.back() || !importQuietly(sizes))
+        continue;
+      const std::string &name = symbols[whole].name, &of = symbols[part].name;
+      if (factor == 1)
+        return llvm::formatv("; '{0}' is as long as '{1}' where it exists: "
+                             "give both one name: -fshape={0}={1}",
+                             name, of)
+            .str();
+      return llvm::formatv("; '{0}' is {2} times '{1}' where it exists: give "
+                           "-fshape={0}={2}*{1}",
+                           name, of, factor)
+          .str();
+    }
+  return "";
+}
+
 /// Reports that the model does not exist for some sizes of a symbol.
 void Variants::reportInvalid(size_t index, const Mixing &mixing,
                              const Sizes &small) {
@@ -232,6 +263,10 @@ void Variants::reportInvalid(size_t index, const Mixing &mixing,
     error << "; larger sizes fit: begin the range there, as -fshape=" << name
           << "="
           << rangeText(symbols[index], *least, symbols[index].sizes.back());
+    return;
+  }
+  if (std::string found = findRelation(index, small[index]); !found.empty()) {
+    error << found;
     return;
   }
   if (symbols.size() > 1)

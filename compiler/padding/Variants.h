@@ -95,6 +95,7 @@ private:
   bool raiseLeast(size_t index, int64_t invalid);
   size_t findInvalid(const Sizes &sizes);
   std::optional<int64_t> leastValid(size_t index, int64_t invalid);
+  std::string findRelation(size_t index, int64_t invalid);
   void reportInvalid(size_t index, const Mixing &mixing, const Sizes &small);
   mlir::OwningOpRef<mlir::ModuleOp> importQuietly(const Sizes &sizes,
                                                   Mixing *failure = nullptr);

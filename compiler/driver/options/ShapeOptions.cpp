@@ -113,8 +113,12 @@ bool frit::parseShape(StringRef spec, ImportOptions &import,
   auto [symbol, text] = spec.split('=');
   if (!spec.contains('=') || symbol.empty())
     return parseInput(spec, import, openSymbols);
-  // A name for a dimension that has none, or another: x.0=batch.
-  if (!text.empty() && !llvm::isDigit(text.front()) && !text.contains(':')) {
+  // A name for a dimension that has none, or another: x.0=batch. The dimension
+  // may be a multiple of one that has the name: y.0=2*batch.
+  StringRef name = text.drop_while(llvm::isDigit);
+  if (name.size() < text.size() && !name.consume_front("*"))
+    name = "";
+  if (!name.empty() && !llvm::isDigit(name.front()) && !text.contains(':')) {
     import.dimNames[symbol] = text.str();
     return true;
   }
