@@ -100,6 +100,31 @@ static OwningOpRef<ModuleOp> importStep(const ModelFile &file,
   return module;
 }
 
+/// Says which context a decoder has positions for, if it has for fewer tokens
+/// than caches of `call.context` and a call of `call.tokens` together.
+static void explainContext(const ModelFile &file, const ImportOptions &import,
+                           const CacheCall &call, MLIRContext &context) {
+  auto fits = [&](int64_t tokens) {
+    ScopedDiagnosticHandler quiet(&context,
+                                  [](Diagnostic &) { return success(); });
+    CacheCall fewer = call;
+    fewer.context = tokens;
+    fewer.tokens = std::min(call.tokens, tokens);
+    return bool(importFor(file, import, fewer, context));
+  };
+  if (fits(call.context) || !fits(1))
+    return;
+  int64_t most = 1;
+  for (int64_t beyond = call.context; beyond - most > 1;) {
+    int64_t middle = most + (beyond - most) / 2;
+    (fits(middle) ? most : beyond) = middle;
+  }
+  emitError(FileLineColLoc::get(&context, file.path, 0, 0))
+      << "has positions for fewer tokens than caches of " << call.context
+      << " and a call of " << std::min(call.tokens, call.context)
+      << " hold; give --context=" << most;
+}
+
 /// Makes the tokens of a call those that a decoder's file fixes, if it does.
 static LogicalResult fixChunks(const llvm::MemoryBuffer &file, StringRef path,
                                decoder::DecoderOptions &asked,
@@ -166,11 +191,16 @@ LogicalResult Pipeline::importCaches(const ModelSource &source) {
   WeightCache weights;
   import.weights = &weights;
   ModelFile file{source.file, source.path};
-  return addCaches(chosen, {capacity},
-                   [&](frit_function_role role, int64_t tokens) {
-                     return importStep(file, import, {batch, capacity, tokens},
-                                       role, context);
-                   });
+  return addCaches(
+      chosen, {capacity}, [&](frit_function_role role, int64_t tokens) {
+        CacheCall call{batch, capacity, tokens};
+        auto module = importStep(file, import, call, role, context);
+        if (!module) {
+          call.tokens = std::max(tokens, asked.chunks.back());
+          explainContext(file, import, call, context);
+        }
+        return module;
+      });
 }
 
 namespace {

@@ -31,6 +31,14 @@ def check_errors(work):
         g("ReduceSum", "past_key_values.1.key", name="sum")
         outputs["sum"] = []
 
+    def few(g, inputs, outputs):
+        # A table of 20 positions, of which the tokens have the first, as GPT-Neo's masks.
+        g.weights.append(numpy_helper.from_array(np.ones([1, 1, 20, 1], np.float32), "few"))
+        size = g("Slice", g("Shape", "present.0.key"), g.ints(2), g.ints(3))
+        rows = g("Slice", "few", g.ints(0), size, g.ints(2))
+        g("Mul", "present.0.key", rows, name="rows")
+        outputs["rows"] = []
+
     def unnamed(g, inputs, outputs):
         g("Identity", "v0", name="hidden")
         g.nodes[-2].output[0] = "scores"
@@ -74,6 +82,10 @@ def check_errors(work):
           "depends on the size of the caches, which frit keeps", chunk)
     fails(work, model, "reduced", reduced,
           "reads a cache in a way in which its free entries cannot be hidden", chunk)
+    fails(work, model, "few", few, "few.onnx: has positions for fewer tokens than caches of 40 and "
+          "a call of 40 hold; give --context=10", "--context=40")
+    fails(work, model, "few", few, "has positions for fewer tokens than caches of 19 and a call of "
+          "4 hold; give --context=16", "--context=19", "-fshape=chunk=4")
     fails(work, model, "extra", extra("temperature", TensorProto.FLOAT, [1]),
           "input 'temperature': of type 'tensor<1xf32>' is none of a decoder's")
     fails(work, model, "types", extra("token_type_ids", TensorProto.INT64, ["batch", "sequence"]),
