@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from onnx import numpy_helper
 
+from archives import unpack
 from values import differs
 
 MARCH = {"cpu": "x86-64-v3", "cuda": "sm_90a", "emulator": "sm_90a"}
@@ -365,6 +366,5 @@ def write_pack(path, folder, reasons):
 
 
 def read_pack(path, folder):
-    with tarfile.open(path) as pack:
-        pack.extractall(folder, filter="data")
+    unpack(path, folder)
     return pickle.loads((folder / "reasons").read_bytes())
