@@ -38,7 +38,7 @@ COMMON = """#include "frit/norm.cuh"
 #include "harness.h"
 """
 
-WRONG = r"FAIL .*: element \d+ is "
+WRONG = r"FAIL .*: element \d+ is -?"
 DEADLOCK = r"deadlock: what a thread waits for never comes"
 APART = r"a lane acted alone, and its warp did not synchronize"
 EARLY = r"more arrivals than a barrier's phase has"
