@@ -49,14 +49,9 @@ public:
 
 private:
   void run(Block &block) override {
-    bool changed = false;
-    for (ConvOp conv : llvm::to_vector(block.getOps<ConvOp>()))
-      if (auto folded = match(conv)) {
-        fold(*folded);
-        changed = true;
-      }
-    if (changed)
-      eraseDead(block);
+    foldEach<ConvOp>(
+        block, [this](ConvOp conv) { return match(conv); },
+        [this](const auto &found) { fold(found); });
   }
 
   std::optional<Folded> match(ConvOp conv) const;

@@ -50,14 +50,9 @@ public:
 
 private:
   void run(Block &block) override {
-    bool changed = false;
-    for (ConvOp conv : llvm::to_vector(block.getOps<ConvOp>()))
-      if (auto found = match(conv)) {
-        fold(*found);
-        changed = true;
-      }
-    if (changed)
-      eraseDead(block);
+    foldEach<ConvOp>(
+        block, [this](ConvOp conv) { return match(conv); },
+        [this](const auto &found) { fold(found); });
   }
 
   std::optional<Upsampled> match(ConvOp conv) const;

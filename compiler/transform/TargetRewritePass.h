@@ -3,6 +3,7 @@
 #ifndef FRIT_COMPILER_TRANSFORM_TARGETREWRITEPASS_H
 #define FRIT_COMPILER_TRANSFORM_TARGETREWRITEPASS_H
 
+#include "compiler/transform/Graph.h"
 #include "dialects/nn/Target.h"
 #include "dialects/nn/TargetRewrites.h"
 
@@ -30,6 +31,20 @@ public:
 
 protected:
   virtual void run(mlir::Block &block) = 0;
+
+  /// Calls `fold` for what `match` finds at each Op of a block, in order, then
+  /// erases what has no reader left.
+  template <class Op, class Match, class Fold>
+  static void foldEach(mlir::Block &block, Match match, Fold fold) {
+    bool changed = false;
+    for (Op op : llvm::to_vector(block.getOps<Op>()))
+      if (auto found = match(op)) {
+        fold(*found);
+        changed = true;
+      }
+    if (changed)
+      eraseDead(block);
+  }
 
   nn::TargetRewrites rewrites;
   const Rewrite *rewrite; ///< null if the target has none
