@@ -5,7 +5,7 @@
 #include "tools/support/Message.h"
 
 namespace frit::options {
-/// What options are for, by the names of Options.td.
+/// Modes in which options have an effect, named as in Options.td.
 enum : unsigned {
   Training = FirstOwnUse,
   Traced,

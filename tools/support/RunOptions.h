@@ -8,8 +8,8 @@
 
 namespace frit::options {
 
-/// What options are for, by the names of RunOptions.td. A tool's own uses
-/// follow.
+/// Modes in which options have an effect, named as in RunOptions.td. A tool's
+/// own follow.
 enum : unsigned { OfWeights = DefaultVis + 1, OnCpu, OnGpu, FirstOwnUse };
 
 } // namespace frit::options

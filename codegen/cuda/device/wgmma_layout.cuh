@@ -77,8 +77,8 @@ struct WgmmaLayout {
     return (split - 1) * owned() * unitBytes();
   }
 
-  /// Returns the bytes of the moments of two boxes' columns that the warps of a
-  /// warpgroup exchange, or those that the end reads for columns.
+  /// Returns the bytes that the end keeps for columns: moments of two boxes'
+  /// columns, which the warps of a warpgroup exchange, or `columnBytes`.
   constexpr long momentBytes() const {
     return columnMoments ? warps() * 2 * kLineBytes / 2 * 8 : columnBytes;
   }

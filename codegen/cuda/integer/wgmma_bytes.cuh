@@ -47,8 +47,8 @@
 //
 //   r, y   tiled, dims k, m; box 128 / (bytes of an element), 16
 //
-// What the end reads for columns comes from shared memory if P says so, which
-// pays if a block has several tiles, or a large one:
+// The end reads scales and biases of columns from shared memory if P has these
+// members, which pays if a block has several tiles, or a large one:
 //
 //     static constexpr int columnsKept;  // k, or tileN if all tiles of a block
 //                                        // have the same columns

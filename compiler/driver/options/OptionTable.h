@@ -15,7 +15,7 @@ enum OptionId : unsigned {
 #undef OPTION
 };
 
-/// What options are for, by the names of Options.td.
+/// Modes in which options have an effect, named as in Options.td.
 enum : unsigned {
   Targets = llvm::opt::DefaultVis << 1,
   Gpus = Targets << 1,
