@@ -24,7 +24,7 @@ LONG = [
     "compiler/pipeline/order", "compiler/pipeline/samplers", "compiler/pipeline/sequence",
     "compiler/pipeline/sparse", "compiler/pipeline/states", "compiler/pipeline/variants",
     "compiler/pipeline/weights", "compiler/quantize/fp8", "compiler/quantize/networks",
-    "compiler/quantize/search", "compiler/transform/padding", "custom/emulated",
+    "compiler/quantize/search", "compiler/padding/padding", "custom/emulated",
     "language/adapters", "language/appends", "language/batches", "language/caches",
     "language/coded_caches", "language/families", "language/forms", "language/gguf",
     "language/grouped", "language/invariant", "language/past", "language/quantized",

@@ -6,7 +6,7 @@
 #include "compiler/decoder/Decoder.h"
 #include "compiler/import/Import.h"
 #include "compiler/padding/ImportVariants.h"
-#include "compiler/transform/training/Training.h"
+#include "compiler/training/Training.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/pipeline/Pipeline.h"
-#include "compiler/transform/training/Recompute.h"
+#include "compiler/training/gradients/Recompute.h"
 
 #include "frit/units.h"
 

@@ -1,14 +1,14 @@
 //===- PassLists.cpp - The passes of each stage, in order -----------------===//
 //
 // Each pass is a .cpp of its name, which begins with an example, in
-// compiler/transform, compiler/planning or codegen.
+// compiler/transform, compiler/training, compiler/planning or codegen.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/planning/Passes.h"
+#include "compiler/training/Passes.h"
 #include "compiler/transform/Passes.h"
-#include "compiler/transform/training/Training.h"
 
 #include "mlir/Transforms/Passes.h"
 

@@ -21,9 +21,9 @@
 #include "compiler/padding/Indices.h"
 #include "compiler/padding/Strings.h"
 #include "compiler/planning/Passes.h"
+#include "compiler/training/Training.h"
 #include "compiler/transform/Passes.h"
 #include "compiler/transform/quantize/RoundableProducts.h"
-#include "compiler/transform/training/Training.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/SaveAndRestore.h"

@@ -4,21 +4,15 @@
 
 #include "compiler/transform/quantize/RoundedWeights.h"
 #include "compiler/transform/sparse/Sparsity.h"
-#include "compiler/transform/training/Training.h"
 
 using namespace mlir;
 
-void frit::registerTransformPasses(const nn::Target &target,
-                                   const TrainingOptions &training) {
-  constexpr auto step = FRIT_FUNCTION_TRAIN_STEP;
-  registerPass([&training] { return createTrainingMode(training, step); });
-  registerPass([&training] { return createAddLoss(training, step); });
+void frit::registerTransformPasses(const nn::Target &target) {
   registerPass([] { return createSimplify(); });
   registerPass([] { return createUnrollScans(); });
   registerPass([] { return createSplitPrefixSums(); });
   registerPass([] { return createCompose(); });
   registerPass([] { return createPrecision(); });
-  registerPass([] { return createDifferentiate(); });
   registerPass([] { return createInterfaceTypes(); });
   registerPass([] { return createBindStates(); });
   registerPass([] { return createAddSampler(); });
@@ -26,24 +20,18 @@ void frit::registerTransformPasses(const nn::Target &target,
   registerPass([] { return createSparseWeights(); });
   registerPass([&target] { return createQuantizedConvs(target); });
   registerPass([&target] { return createLayout(target); });
-  registerPass([&target] { return createConvBatchNorms(target); });
-  registerPass([&training] { return createAddOptimizer(training, step); });
-  registerPass([&target] { return createAttentionDeltas(target); });
   registerPass([&target] { return createFloat8Products(target); });
   registerPass([&target] { return createGateProducts(target); });
   registerPass([&target] { return createFoldProducts(target); });
   registerPass([&target] { return createFoldUpsampling(target); });
   registerPass([&target] { return createFoldNorms(target); });
   registerPass([&target] { return createDecompose(target); });
-  registerPass([] { return createRecomputeWide(); });
   registerPass([&target] { return createSplitReductions(target); });
   registerPass([&target] { return createByteTables(target); });
   registerPass([&target] { return createCompressWeights(target); });
   registerPass([&target] { return createTileWeights(target); });
   registerPass([&target] { return createTransposeWeights(target); });
   registerPass([] { return createHoistPrepare(); });
-  registerPass([] { return createStoreCasts(); });
-  registerPass([&target] { return createAlignColumns(target); });
   registerPass([&target] { return createGuard(target); });
   registerPass([&target] { return createFusion(target); });
   registerPass([&target] { return createJoinAppends(target); });
@@ -53,5 +41,4 @@ void frit::registerTransformPasses(const nn::Target &target,
   registerPass([&target] { return createSchedule(target); });
   registerPass([&target] { return createRunBeside(target); });
   registerPass([] { return createRepeatSteps(); });
-  registerPass([&training] { return createRecompute(training); });
 }

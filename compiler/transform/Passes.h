@@ -9,7 +9,6 @@
 #define FRIT_COMPILER_TRANSFORM_PASSES_H
 
 #include "compiler/transform/sparse/CompressConstants.h"
-#include "compiler/transform/training/TrainingOptions.h"
 #include "dialects/nn/Target.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -26,8 +25,6 @@ createQuantizedConvs(const nn::Target &target,
                      QuantizedConvsOptions options = {});
 std::unique_ptr<mlir::Pass> createLayout(const nn::Target &target,
                                          LayoutOptions options = {});
-std::unique_ptr<mlir::Pass> createConvBatchNorms(const nn::Target &target);
-std::unique_ptr<mlir::Pass> createAttentionDeltas(const nn::Target &target);
 std::unique_ptr<mlir::Pass>
 createFloat8Products(const nn::Target &target,
                      Float8ProductsOptions options = {});
@@ -45,7 +42,6 @@ createCompressWeights(const nn::Target &target,
 std::unique_ptr<mlir::Pass> createTransposeWeights(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createByteTables(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createSplitReductions(const nn::Target &target);
-std::unique_ptr<mlir::Pass> createAlignColumns(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createGuard(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createFusion(const nn::Target &target,
                                          FusionOptions options = {});
@@ -57,10 +53,8 @@ std::unique_ptr<mlir::Pass> createSchedule(const nn::Target &target);
 std::unique_ptr<mlir::Pass> createRunBeside(const nn::Target &target);
 
 /// Registers every pass for command lines. Those that need a target use
-/// `target`, those that make a training step `training`; both must outlive
-/// them.
-void registerTransformPasses(const nn::Target &target,
-                             const TrainingOptions &training);
+/// `target`, which must outlive them.
+void registerTransformPasses(const nn::Target &target);
 
 } // namespace frit
 

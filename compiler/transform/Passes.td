@@ -7,33 +7,7 @@
 #ifndef FRIT_COMPILER_TRANSFORM_PASSES_TD
 #define FRIT_COMPILER_TRANSFORM_PASSES_TD
 
-include "mlir/Pass/PassBase.td"
-
-/// A pass over the functions of a module.
-class NNPass<string argument> : Pass<argument, "::mlir::ModuleOp"> {
-  let dependentDialects = ["::frit::nn::NNDialect"];
-}
-
-/// A pass that asks the target. Its constructor is written by hand (see
-/// Passes.h); the name here only keeps tblgen from generating one without a
-/// target.
-class TargetPass<string argument> : NNPass<argument> {
-  let constructor = "made in Passes.h";
-}
-
-/// A pass of models that train. Its constructor takes TrainingOptions (see
-/// training/Training.h).
-class TrainingPass<string argument> : NNPass<argument> {
-  let constructor = "made in training/Training.h";
-}
-
-def TrainingMode : TrainingPass<"training-mode"> {
-  let summary = "Make dropout and batch norm what they are in training";
-}
-
-def AddLoss : TrainingPass<"add-loss"> {
-  let summary = "Make weights arguments and the loss a result";
-}
+include "compiler/transform/PassBase.td"
 
 def UnrollScans : NNPass<"unroll-scans"> {
   let summary = "Copy the block of each nn.scan once for each row";
@@ -110,24 +84,6 @@ def Layout : TargetPass<"layout"> {
                         "Compute norms as group norms, channels last">];
 }
 
-def ConvBatchNorms : TargetPass<"conv-batch-norms"> {
-  let summary = "Differentiate pointwise convolutions with their batch norms";
-}
-
-// Compilation calls buildGradients() in AddOptimizer instead.
-def Differentiate : NNPass<"differentiate"> {
-  let summary = "Append the gradients of a function's first result with "
-                "respect to arguments marked nn.differentiate";
-}
-
-def AddOptimizer : TrainingPass<"add-optimizer"> {
-  let summary = "Compute gradients and update the weights that train";
-}
-
-def AttentionDeltas : TargetPass<"attention-deltas"> {
-  let summary = "Compute the sums of y · dy that gradients of attention need";
-}
-
 def Float8Products : TargetPass<"float8-products"> {
   let summary = "Multiply weights that train in floats of 8 bits";
   let options = [Option<"gradients", "gradients", "std::string", "\"e5m2\"",
@@ -152,10 +108,6 @@ def FoldNorms : TargetPass<"fold-norms"> {
 
 def Decompose : TargetPass<"decompose"> {
   let summary = "Decompose composites for which the target has no kernel";
-}
-
-def RecomputeWide : NNPass<"recompute-wide"> {
-  let summary = "Recompute f32 values from 16-bit tensors at each use";
 }
 
 def SplitReductions : TargetPass<"split-reductions"> {
@@ -186,14 +138,6 @@ def TransposeWeights : TargetPass<"transpose-weights"> {
 
 def HoistPrepare : NNPass<"hoist-prepare"> {
   let summary = "Move operators that depend only on weights to @prepare";
-}
-
-def StoreCasts : NNPass<"store-casts"> {
-  let summary = "Keep the weights of a training step in 16 bits as well";
-}
-
-def AlignColumns : TargetPass<"align-columns"> {
-  let summary = "Pad the columns of gradients' matrix products for TMA";
 }
 
 def Guard : TargetPass<"guard"> {
@@ -237,10 +181,6 @@ def RunBeside : TargetPass<"run-beside"> {
 
 def RepeatSteps : NNPass<"repeat-steps"> {
   let summary = "Run kernels that have values for several steps so often";
-}
-
-def Recompute : TrainingPass<"recompute"> {
-  let summary = "Run the kernels of named nodes again in the backward pass";
 }
 
 #endif // FRIT_COMPILER_TRANSFORM_PASSES_TD

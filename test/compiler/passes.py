@@ -29,7 +29,7 @@ def main(source, include):
     passes = set()
     for folder in ("compiler", "codegen", "dialects"):
         for file in Path(source, folder).rglob("Passes.td"):
-            records = json.loads(output_of("llvm-tblgen", "--dump-json", "-I", include, file))
+            records = json.loads(output_of("llvm-tblgen", "--dump-json", "-I", include, "-I", source, file))
             passes.update(records[name]["argument"] for name in records["!instanceof"]["PassBase"])
     pipeline = "".join(Path(source, "compiler", "pipeline", name).read_text()
                        for name in ("Pipeline.cpp", "PassLists.cpp"))

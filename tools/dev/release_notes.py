@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Groups of commits, and the folders that count for each. The first that fits
 #: has a file.
 GROUPS = {
-    "Training": ("tools/frit-train", "compiler/transform/training", "compiler/driver/options/Training",
+    "Training": ("tools/frit-train", "compiler/training", "compiler/driver/options/Training",
                  "dialects/nn/gradients", "dialects/nn/training"),
     "Language models": ("compiler/decoder", "compiler/gguf", "runtime/generate", "tools/tokenizer",
                         "tools/frit-tokenize"),

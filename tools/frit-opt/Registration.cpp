@@ -8,6 +8,7 @@
 #include "codegen/cuda/compile/EmitKernels.h"
 #include "codegen/cuda/compile/EmitModule.h"
 #include "compiler/planning/Passes.h"
+#include "compiler/training/Passes.h"
 #include "compiler/transform/Passes.h"
 #include "dialects/nn/lowering/Lowering.h"
 #include "dialects/plan/Plan.h"
@@ -42,6 +43,7 @@ void frit::registerEverything(DialectRegistry &registry) {
 
   static const TestTarget target;
   static const TrainingOptions training = testTraining();
-  registerTransformPasses(target, training);
+  registerTransformPasses(target);
+  registerTrainingPasses(target, training);
   planning::registerPlanningPasses(target);
 }

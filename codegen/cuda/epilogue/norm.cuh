@@ -6,7 +6,7 @@
 //   NormOfResidual  sum + bias + (R - mean) * inverse * column
 //
 // with mean and inverse deviation of a row from its moments (moments.cuh),
-// which another product gives (compiler/transform/FoldNorms).
+// which another product gives (compiler/transform/folding/FoldNorms).
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,7 +6,7 @@
 #include "codegen/cuda/target/Tuning.h"
 #include "compiler/driver/options/Options.h"
 #include "compiler/import/CustomSpec.h"
-#include "compiler/transform/training/TrainingOptions.h"
+#include "compiler/training/TrainingOptions.h"
 
 namespace frit {
 

@@ -10,8 +10,8 @@
 #include "compiler/import/Import.h"
 #include "compiler/padding/SymbolSizes.h"
 #include "compiler/support/OwnedFiles.h"
+#include "compiler/training/TrainingOptions.h"
 #include "compiler/transform/sparse/Sparsity.h"
-#include "compiler/transform/training/TrainingOptions.h"
 
 #include "frit/host_arch.h"
 

@@ -3,7 +3,7 @@
 #ifndef FRIT_COMPILER_DRIVER_OPTIONS_TRAININGFILE_H
 #define FRIT_COMPILER_DRIVER_OPTIONS_TRAININGFILE_H
 
-#include "compiler/transform/training/TrainingOptions.h"
+#include "compiler/training/TrainingOptions.h"
 
 #include "llvm/Support/Error.h"
 
