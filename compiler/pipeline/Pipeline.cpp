@@ -4,9 +4,10 @@
 // has the stages, from the model's file to the artifact. The functions that it
 // calls follow in the same order, except the import (ImportModel.cpp,
 // ImportDecoder.cpp and ImportCaches.cpp for a language model, and
-// TrainingEntries.cpp for a model that trains), machine code (MachineCode.cpp)
-// and the passes of each stage, which PassLists.cpp lists in their order: read
-// it next. EntryPoint.h has the functions that an artifact gets.
+// TrainingEntries.cpp for a model that trains), what does not depend on the
+// target (SimplifyModel.cpp), machine code (MachineCode.cpp) and the passes of
+// each stage, which PassLists.cpp lists in their order: read it next.
+// EntryPoint.h has the functions that an artifact gets.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,12 +19,8 @@
 #include "codegen/cuda/compile/EmitKernels.h"
 #include "codegen/cuda/compile/Nvrtc.h"
 #include "codegen/cuda/target/CudaDialect.h"
-#include "compiler/padding/Indices.h"
-#include "compiler/padding/Strings.h"
 #include "compiler/planning/Passes.h"
-#include "compiler/training/Training.h"
 #include "compiler/transform/Passes.h"
-#include "compiler/transform/quantize/RoundableProducts.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/SaveAndRestore.h"
@@ -83,7 +80,7 @@ LogicalResult Pipeline::compileTargets() {
 }
 
 //===----------------------------------------------------------------------===//
-// The model
+// One target
 //===----------------------------------------------------------------------===//
 
 /// Returns the name under which a stage of a variant is kept. It begins with
@@ -93,171 +90,6 @@ std::string Pipeline::nameOf(const EntryPoint &entry, size_t variant,
   std::string name = entry.name + entry.model.suffixes[variant] + ".";
   return (name == "main." ? "" : name) + stage.str();
 }
-
-/// Returns the names of a function's inputs, or of its outputs.
-static SmallVector<std::string> namesOf(ArrayAttr attributes) {
-  SmallVector<std::string> names;
-  if (attributes)
-    for (auto one : attributes.getAsRange<DictionaryAttr>()) {
-      auto name = one.getAs<StringAttr>("nn.name");
-      names.push_back(name ? name.str() : std::string());
-    }
-  return names;
-}
-
-/// Removes the extents of inputs and outputs that have become states, or that a
-/// sampler gives.
-static void dropStates(ModelVariants &model, ArrayRef<std::string> inputs,
-                       ArrayRef<std::string> outputs) {
-  for (auto [variant, module] :
-       llvm::zip(model.shapes.variants, model.modules)) {
-    auto main = module->lookupSymbol<func::FuncOp>("main");
-    auto drop = [](auto &extents, ArrayRef<std::string> before,
-                   ArrayRef<std::string> after) {
-      for (size_t i = std::min(extents.size(), before.size()); i-- > 0;)
-        if (!llvm::is_contained(after, before[i]))
-          extents.erase(extents.begin() + i);
-    };
-    drop(variant.inputs, inputs, namesOf(main.getAllArgAttrs()));
-    drop(variant.outputs, outputs, namesOf(main.getAllResultAttrs()));
-  }
-}
-
-/// Returns the bytes of the models' weights, each counted once.
-static int64_t countWeightBytes(ArrayRef<EntryPoint> entries) {
-  llvm::DenseSet<Attribute> known;
-  int64_t sum = 0;
-  for (const EntryPoint &entry : entries)
-    for (const OwningOpRef<ModuleOp> &module : entry.model.modules)
-      module.get()->walk([&](nn::ConstantOp constant) {
-        auto type = constant.getY().getType();
-        if (constant.getNameAttr() && known.insert(constant.getValue()).second)
-          sum += type.getNumElements() *
-                 llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-      });
-  return sum;
-}
-
-void Pipeline::tellMemory() {
-  if (describeMemory)
-    hooks.tell(describeMemory(countWeightBytes(entries)));
-}
-
-/// Returns the 16-bit type of a model's products, as a precision; empty if they
-/// have none.
-static StringRef findHalves(ModuleOp model) {
-  StringRef found;
-  model.walk([&](Operation *op) {
-    if (!isa<nn::MatmulOp, nn::ConvOp>(op))
-      return WalkResult::advance();
-    Type element = nn::tensorType(op->getResult(0)).getElementType();
-    found = element.isF16() ? "fp16" : element.isBF16() ? "bf16" : "";
-    return found.empty() ? WalkResult::advance() : WalkResult::interrupt();
-  });
-  return found;
-}
-
-/// Returns whether a module has weights of which products read 2 of 4.
-static bool hasSparseWeights(ModuleOp model) {
-  return model
-      .walk([](Operation *op) {
-        auto function = dyn_cast<func::FuncOp>(op);
-        bool found = op->hasAttr(kSparse);
-        for (unsigned i = 0; function && i < function.getNumArguments(); ++i)
-          found |= bool(function.getArgAttr(i, kSparse));
-        return found ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
-LogicalResult Pipeline::simplify() {
-  TimingScope scope = timing.nest("model passes");
-  bool isSparse = options.sparsity == Sparsity::asTheyAre;
-  for (EntryPoint &entry : entries) {
-    PipelinePasses passes(context, hooks), narrowing(context, hooks);
-    // Recurrent layers become a list of steps.
-    passes.addPass(createUnrollScans());
-    // Prefix sums of long dimensions are computed by blocks.
-    passes.addPass(createSplitPrefixSums());
-    // Weights of products keep two of each four neighbours along k.
-    if (options.sparsity != Sparsity::asTheyAre)
-      passes.addPass(
-          createSparseWeights(options.sparsity == Sparsity::pruned, &pruned));
-    if (const auto &training = entry.training) {
-      // Batch statistics and dropout.
-      passes.addPass(createTrainingMode(*training, entry.role));
-      // The loss, and weights that train as arguments.
-      passes.addPass(createAddLoss(*training, entry.role));
-    }
-    addRecognitionPasses(passes, options);
-    // A model of 16 bits is quantized as one of f32.
-    if (options.quantize)
-      entry.ownPrecision = findHalves(*entry.model.modules.front());
-    if (!entry.ownPrecision.empty())
-      addWideningPasses(passes);
-    passes.enableTiming(scope);
-    addPrecisionPasses(narrowing, options, entry);
-    if (!options.weights.empty()) {
-      narrowing.addPass(createQuantizeWeights(options.weights, &rounded));
-      narrowing.addPass(createSimplify());
-    }
-    narrowing.enableTiming(scope);
-    auto main = entry.model.modules.front()->lookupSymbol<func::FuncOp>("main");
-    auto inputs = namesOf(main.getAllArgAttrs());
-    auto outputs = namesOf(main.getAllResultAttrs());
-    for (OwningOpRef<ModuleOp> &variant : entry.model.modules)
-      if (failed(passes.run(*variant)))
-        return failure();
-    isSparse |= hasSparseWeights(*entry.model.modules.front());
-    // Weights get codes by what the data make of their products' inputs.
-    if (options.searchWeights && &entry == &entries.front()) {
-      auto &modules = entry.model.modules;
-      bool isPrefill = entry.role == FRIT_FUNCTION_PREFILL;
-      if (failed(options.searchWeights(
-              isPrefill ? *modules.back() : *modules.front(), rounded)))
-        return failure();
-    }
-    // Products get scales, of a table or by the ranges of their inputs.
-    if (options.quantize &&
-        failed(
-            options.quantize(entry.model.modules, precisionOf(options, entry))))
-      return failure();
-    for (auto [i, variant] : llvm::enumerate(entry.model.modules))
-      if (failed(narrowing.run(*variant)) ||
-          failed(hooks.keep(Stage::simplified, *variant,
-                            nameOf(entry, i, "simplified"))))
-        return failure();
-    if (!entry.states.empty() || !entry.sampler.empty())
-      dropStates(entry.model, inputs, outputs);
-    describeIndices(entry.model.modules, entry.model.shapes);
-    if (failed(describeStrings(entry.model.modules, entry.model.shapes)))
-      return failure();
-  }
-  auto hasCodes = [](auto &weight) { return weight.second.has_value(); };
-  if (!options.weights.empty() && llvm::none_of(rounded, hasCodes))
-    emitWarning(entries.front()
-                    .model.modules.front()
-                    ->lookupSymbol<func::FuncOp>("main")
-                    .getLoc())
-        << "-fweights rounds no weight: it rounds matrices of products with at "
-           "least "
-        << kFewestRounded
-        << " numbers; -Rpass-missed=weights says why one stays wide "
-           "[-Wweights]";
-  if (!isSparse)
-    emitWarning(entries.front()
-                    .model.modules.front()
-                    ->lookupSymbol<func::FuncOp>("main")
-                    .getLoc())
-        << "-fsparse leaves all weights dense; -Rpass-missed=sparse says why "
-           "[-Wsparse]";
-  tellMemory();
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// One target
-//===----------------------------------------------------------------------===//
 
 cuda::CudaOptions PipelineOptions::cudaFor(StringRef arch) const {
   cuda::CudaOptions own = cuda;

@@ -137,6 +137,8 @@ private:
                                          ModelVariants model,
                                          const llvm::Twine &suffix);
   llvm::LogicalResult simplify();
+  llvm::LogicalResult recognize(EntryPoint &entry, mlir::TimingScope &scope);
+  llvm::LogicalResult narrow(EntryPoint &entry, mlir::TimingScope &scope);
   void tellMemory();
   llvm::LogicalResult compileTargets();
   llvm::LogicalResult compileFor(llvm::StringRef arch);

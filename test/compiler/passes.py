@@ -31,8 +31,7 @@ def main(source, include):
         for file in Path(source, folder).rglob("Passes.td"):
             records = json.loads(output_of("llvm-tblgen", "--dump-json", "-I", include, "-I", source, file))
             passes.update(records[name]["argument"] for name in records["!instanceof"]["PassBase"])
-    pipeline = "".join(Path(source, "compiler", "pipeline", name).read_text()
-                       for name in ("Pipeline.cpp", "PassLists.cpp"))
+    pipeline = "".join(file.read_text() for file in Path(source, "compiler", "pipeline").glob("*.cpp"))
     run = {argument(a or b) for a, b in CREATED.findall(pipeline)}
     known = set(re.findall(r"^ +--([a-z0-9-]+) ", output_of("frit-opt", "--help"), re.M))
     lines = "".join(line for file in Path(source, "test").rglob("*.mlir")

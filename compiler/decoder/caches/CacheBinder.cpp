@@ -242,73 +242,75 @@ static void eraseUnused(Block &block) {
       op.erase();
 }
 
-LogicalResult CacheBinder::run() {
-  eraseUnused(main.getBody().front());
-  if (failed(findOutputs()) || failed(findInputs()) || failed(checkCaches()) ||
-      failed(checkPlaces()))
-    return failure();
-  b.setInsertionPointToStart(&main.getBody().front());
-  unsigned given = main.getNumArguments();
-  int64_t vocabulary = mostOf(*ids, nn::shapeOf(logits)[2] - 1) + 1;
+LogicalResult CacheBinder::checkContext() {
   int64_t most = context - 1;
   for (unsigned argument : positions)
     most = mostOf(argument, most);
-  if (most < context - 1)
-    return error() << "a context of " << context << " tokens exceeds the "
-                   << most + 1 << " that the model has positions for"
-                   << (places ? "; --context=NUMBER gives a smaller one" : "");
+  if (most == context - 1)
+    return success();
+  return error() << "a context of " << context << " tokens exceeds the "
+                 << most + 1 << " that the model has positions for"
+                 << (places ? "; --context=NUMBER gives a smaller one" : "");
+}
+
+/// Adds what a call is given: its tokens, unless they are the list's next, and
+/// the states of the sequences.
+CacheBinder::Tokens CacheBinder::addTokens() {
+  Tokens given;
   Type i32 = b.getI32Type();
-  Value tokenIds, count;
   if (takesTokens()) {
-    tokenIds = addInput("tokens", {batch, tokens}, vocabulary - 1,
-                        "the vocabulary has " + Twine(vocabulary) + " tokens");
-    count = addInput("count", {batch}, tokens,
-                     "the call has " + Twine(tokens) + " tokens");
+    int64_t vocabulary = mostOf(*ids, nn::shapeOf(logits)[2] - 1) + 1;
+    given.ids = addInput("tokens", {batch, tokens}, vocabulary - 1,
+                         "the vocabulary has " + Twine(vocabulary) + " tokens");
+    given.count = addInput("count", {batch}, tokens,
+                           "the call has " + Twine(tokens) + " tokens");
   }
   length = addState("length", RankedTensorType::get({batch}, i32),
                     FRIT_STATE_LENGTH);
-  Value list =
+  given.list =
       addState("tokens", RankedTensorType::get({batch, context + 1}, i32),
                FRIT_STATE_TOKENS);
-  Value next =
-      nn::GatherElementsOp::create(b, list, b.reshape(length, {batch, 1}), 1);
+  given.next = nn::GatherElementsOp::create(b, given.list,
+                                            b.reshape(length, {batch, 1}), 1);
   if (takesTokens())
-    list = nn::UpdateOp::create(b, list, tokenIds, length, 1);
-  giveInputs(takesTokens() ? tokenIds : next);
-  // With caches of a fixed size, the model hides entries by their positions.
-  if (!mask && !hasFixed() && failed(hideEntries()))
-    return failure();
-  for (const Cache &cache : caches) {
-    Value after = bind(cache);
-    states.back().second = after;
-  }
-  giveSource();
+    given.list = nn::UpdateOp::create(b, given.list, given.ids, length, 1);
+  else
+    given.ids = given.next;
+  return given;
+}
 
-  Operation *end = main.getBody().front().getTerminator();
-  b.setInsertionPoint(end);
-  b.setLoc(main.getLoc());
+/// Builds the logits, the token that follows each sequence, and how many a
+/// sequence has then. Returns the outputs.
+CacheBinder::Outputs CacheBinder::answer(const Tokens &given) {
   bool verifies = role == FRIT_FUNCTION_VERIFY;
-  Value rows = verifies ? b.cast(logits, b.getF32Type()) : lastRows(count);
-  Value best = b.cast(nn::createPlaceOfMost(b, rows), i32);
-  SmallVector<std::pair<StringRef, Value>> outputs{{"logits", rows}};
-  Value added = takesTokens() ? count : Value(b.scalarLike(length, 1));
+  Value rows =
+      verifies ? b.cast(logits, b.getF32Type()) : lastRows(given.count);
+  Value best = b.cast(nn::createPlaceOfMost(b, rows), b.getI32Type());
+  Outputs outputs{{"logits", rows}};
+  Value added = takesTokens() ? given.count : Value(b.scalarLike(length, 1));
   if (verifies) {
     Value likeliest = b.reshape(best, {batch, tokens});
-    decoder::Verified verified =
-        decoder::acceptGuesses(b, tokenIds, likeliest, count);
+    Verified verified = acceptGuesses(b, given.ids, likeliest, given.count);
     best = verified.next;
     added = verified.kept;
     outputs.push_back({"likeliest", likeliest});
   }
   if (takesTokens()) {
-    Value any = nn::GreaterOp::create(b, count, b.scalarLike(count, 0));
-    best = nn::WhereOp::create(b, b.reshape(any, {batch, 1}), best, next);
+    Value any =
+        nn::GreaterOp::create(b, given.count, b.scalarLike(given.count, 0));
+    best = nn::WhereOp::create(b, b.reshape(any, {batch, 1}), best, given.next);
   }
   Value after = b.add(length, added);
   states[0].second =
       nn::UpdateOp::create(b, length, after, /*offset=*/nullptr, /*axis=*/0);
-  states[1].second = nn::UpdateOp::create(b, list, best, after, 1);
+  states[1].second = nn::UpdateOp::create(b, given.list, best, after, 1);
+  return outputs;
+}
 
+/// Makes the function return outputs and states, and removes its first `old`
+/// arguments.
+LogicalResult CacheBinder::replaceInterface(const Outputs &outputs,
+                                            unsigned old) {
   SmallVector<Value> results;
   SmallVector<DictionaryAttr> attributes;
   for (auto [name, value] : outputs) {
@@ -323,15 +325,40 @@ LogicalResult CacheBinder::run() {
     attributes.push_back(b.getDictionaryAttr(b.getNamedAttr(
         "nn.state", FlatSymbolRefAttr::get(b.getContext(), name))));
   }
-  end->setOperands(results);
+  main.getBody().front().getTerminator()->setOperands(results);
   eraseUnused(main.getBody().front()); // what wrote into caches of a fixed size
-  llvm::BitVector old(main.getNumArguments());
-  old.set(0, given);
-  if (failed(main.eraseArguments(old)))
+  llvm::BitVector erased(main.getNumArguments());
+  erased.set(0, old);
+  if (failed(main.eraseArguments(erased)))
     return failure();
   main.setFunctionType(b.getFunctionType(main.getBody().getArgumentTypes(),
                                          ValueRange(results).getTypes()));
   main.setAllResultAttrs(attributes);
+  return success();
+}
+
+LogicalResult CacheBinder::run() {
+  eraseUnused(main.getBody().front());
+  if (failed(findOutputs()) || failed(findInputs()) || failed(checkCaches()) ||
+      failed(checkPlaces()) || failed(checkContext()))
+    return failure();
+  b.setInsertionPointToStart(&main.getBody().front());
+  unsigned old = main.getNumArguments();
+  Tokens given = addTokens();
+  giveInputs(given.ids);
+  // With caches of a fixed size, the model hides entries by their positions.
+  if (!mask && !hasFixed() && failed(hideEntries()))
+    return failure();
+  for (const Cache &cache : caches) {
+    Value after = bind(cache);
+    states.back().second = after;
+  }
+  giveSource();
+
+  b.setInsertionPoint(main.getBody().front().getTerminator());
+  b.setLoc(main.getLoc());
+  if (failed(replaceInterface(answer(given), old)))
+    return failure();
   return verify(main->getParentOp());
 }
 

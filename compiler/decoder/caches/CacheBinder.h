@@ -34,6 +34,14 @@ private:
     std::optional<WrittenCache> written; ///< one of a fixed size
   };
 
+  /// The tokens of a call.
+  struct Tokens {
+    mlir::Value ids;         ///< what the model reads
+    mlir::Value count, next; ///< how many count; null: one. The list's next
+    mlir::Value list;        ///< all of them, with those of the call
+  };
+  using Outputs = llvm::SmallVector<std::pair<llvm::StringRef, mlir::Value>>;
+
   llvm::LogicalResult findInputs();
   llvm::LogicalResult findSource(mlir::BlockArgument argument);
   llvm::LogicalResult checkFound();
@@ -41,6 +49,7 @@ private:
   llvm::LogicalResult checkCaches();
   llvm::LogicalResult checkPlaces();
   llvm::LogicalResult checkLogits();
+  llvm::LogicalResult checkContext();
   llvm::LogicalResult addAppended(nn::ConcatOp all, llvm::StringRef name);
   llvm::LogicalResult addWritten(mlir::Value all, WrittenCache written,
                                  llvm::StringRef name);
@@ -60,8 +69,11 @@ private:
   mlir::Value readAppended(Cache cache, mlir::Value next);
   mlir::Value lastPlaces(mlir::Value count);
   mlir::Value lastRows(mlir::Value count);
+  Tokens addTokens();
   void giveInputs(mlir::Value ids);
   void giveSource();
+  Outputs answer(const Tokens &given);
+  llvm::LogicalResult replaceInterface(const Outputs &outputs, unsigned old);
   llvm::LogicalResult hideEntries();
   mlir::InFlightDiagnostic error() { return emitError(main.getLoc()); }
   bool takesTokens() const { return role != FRIT_FUNCTION_DECODE; }

@@ -173,61 +173,15 @@ static Expr attendToCounted(Node &node, Expr q, Value k, Value v, Expr counts,
   return attendToRanges(q, k, v, keyRanges(start, end, keys), scaleOf(node, q));
 }
 
-static Results attention(Node &node) {
-  bool isFlat = node.input(0) && rankOf(node.input(0)) == 3;
-  Value q = splitHeads(node, node.input(0), "q_num_heads");
-  Value k = splitHeads(node, node.input(1), "kv_num_heads");
-  Value v = splitHeads(node, node.input(2), "kv_num_heads");
-  Visibility visibility{node.integer("is_causal", 0) != 0,
-                        node.integer("left_window_size", -1),
-                        node.integer("right_window_size", -1)};
-  double cap = node.real("softcap", 0);
-  // Softmax is always computed in at least f32.
-  node.ignore("softmax_precision");
-  int64_t shown = node.integer("qk_matmul_output_mode", 0);
-  if (!q || !k || !v)
-    return {};
-  if (rankOf(q) != 4 || rankOf(k) != 4 || rankOf(v) != 4) {
-    node.error() << "needs queries, keys and values of 3 or 4 dimensions";
-    return {};
-  }
-  int64_t past = 0;
-  if (node.has(4) || node.has(5)) {
-    Value pastKey = node.input(4), pastValue = node.input(5);
-    if (!pastKey || !pastValue)
-      return {};
-    past = rankOf(pastKey) == 4 ? nn::shapeOf(pastKey)[2] : 0;
-    k = node.concat({pastKey, k}, 2);
-    v = node.concat({pastValue, v}, 2);
-    if (!k || !v)
-      return {};
-  }
-  Value presentKey = k, presentValue = v;
-  // Ranges of keys, as caches have, stay whole: kernels read no others.
-  if (node.has(6) && !node.has(3) && !past && cap == 0 && !node.wants(3) &&
-      mayHaveRanges(node, q, k)) {
-    Expr counts = input(node, 6);
-    checkCounts(node, nn::shapeOf(k)[2]);
-    Expr y = attendToCounted(node, {node, q}, k, v, counts, visibility);
-    return {isFlat ? joinHeads(y) : y, presentKey, presentValue, Value()};
-  }
-  if (!shareHeads(node, q, k, v))
-    return {};
-
-  int64_t queries = nn::shapeOf(q)[2], keys = nn::shapeOf(k)[2];
-  Expr scores = products(node, q, k) * scaleOf(node, q);
-  Expr stages[4] = {scores, scores, scores, scores};
-  if (cap != 0)
-    scores = (scores / cap).apply<nn::TanhOp>() * cap;
-  stages[1] = scores;
-
-  // A fully masked row gives zeros. The causal rule alone hides no row.
-  bool mayHideAll = node.has(3) || node.has(6) || visibility.left >= 0 ||
-                    visibility.right >= 0;
+/// Hides keys from queries by the node's mask, counts and windows, after `past`
+/// keys of earlier calls. Null if an input is wrong.
+static Expr hideKeys(Node &node, Expr scores, const Visibility &visibility,
+                     int64_t past) {
+  int64_t queries = scores.size(2), keys = scores.size(3);
   if (node.has(3)) {
     Expr mask = completeMask(input(node, 3), keys);
     if (!mask)
-      return {};
+      return {node, {}};
     scores = mask.element().isInteger(1) ? mask.select(scores, hidden(scores))
                                          : scores + mask.to(scores.element());
   }
@@ -245,20 +199,62 @@ static Results attention(Node &node) {
     Expr seen = visibleKeys(node, visibility, offset, queries, keys);
     scores = seen.select(scores, hidden(scores));
   }
-  stages[2] = scores;
-  Expr weights = scores.apply<nn::SoftmaxOp>({}, node.namedSigned("axis", -1));
-  if (mayHideAll) {
-    Expr best = scores.reduce(nn::Combiner::max, 3);
-    weights = best.equals(hidden(scores)).select(weights.number(0), weights);
+  return scores;
+}
+
+static Results attention(Node &node) {
+  bool isFlat = node.input(0) && rankOf(node.input(0)) == 3;
+  Value q = splitHeads(node, node.input(0), "q_num_heads");
+  Value k = splitHeads(node, node.input(1), "kv_num_heads");
+  Value v = splitHeads(node, node.input(2), "kv_num_heads");
+  Visibility visibility{node.integer("is_causal", 0) != 0,
+                        node.integer("left_window_size", -1),
+                        node.integer("right_window_size", -1)};
+  double cap = node.real("softcap", 0);
+  // Softmax is always computed in at least f32.
+  node.ignore("softmax_precision");
+  int64_t shown = node.integer("qk_matmul_output_mode", 0);
+  if (shown < 0 || shown > 3)
+    node.error() << "qk_matmul_output_mode must be from 0 to 3, not " << shown;
+  int64_t past = 0;
+  if (k && v && (node.has(4) || node.has(5))) {
+    Value pastKey = node.input(4), pastValue = node.input(5);
+    if (!pastKey || !pastValue)
+      return {};
+    past = rankOf(pastKey) == 4 ? nn::shapeOf(pastKey)[2] : 0;
+    k = node.concat({pastKey, k}, 2);
+    v = node.concat({pastValue, v}, 2);
   }
-  stages[3] = weights;
+  if (!q || !k || !v || node.failed)
+    return {};
+  Value presentKey = k, presentValue = v;
+  // Ranges of keys, as caches have, stay whole: kernels read no others.
+  if (node.has(6) && !node.has(3) && !past && cap == 0 && !node.wants(3) &&
+      mayHaveRanges(node, q, k)) {
+    Expr counts = input(node, 6);
+    checkCounts(node, nn::shapeOf(k)[2]);
+    Expr y = attendToCounted(node, {node, q}, k, v, counts, visibility);
+    return {isFlat ? joinHeads(y) : y, presentKey, presentValue, Value()};
+  }
+  if (!shareHeads(node, q, k, v))
+    return {};
+
+  Expr scores = products(node, q, k) * scaleOf(node, q);
+  Expr capped = cap == 0 ? scores : (scores / cap).apply<nn::TanhOp>() * cap;
+  Expr masked = hideKeys(node, capped, visibility, past);
+  if (!masked)
+    return {};
+  Expr weights = masked.apply<nn::SoftmaxOp>({}, node.namedSigned("axis", -1));
+  // A fully masked row gives zeros. The causal rule alone hides no row.
+  if (node.has(3) || node.has(6) || visibility.left >= 0 ||
+      visibility.right >= 0) {
+    Expr best = masked.reduce(nn::Combiner::max, 3);
+    weights = best.equals(hidden(masked)).select(weights.number(0), weights);
+  }
   Expr y = weights.matmul(v);
   if (isFlat)
     y = joinHeads(y);
-  if (shown < 0 || shown > 3) {
-    node.error() << "qk_matmul_output_mode must be from 0 to 3, not " << shown;
-    return {};
-  }
+  Expr stages[] = {scores, capped, masked, weights};
   return {y, presentKey, presentValue, stages[shown]};
 }
 

@@ -53,43 +53,78 @@ static bool isTooLarge(int64_t size) {
   return size < 0 || size > int64_t(1) << 30;
 }
 
-static Results convTranspose(Node &node) {
-  Expr x = input(node, 0), w(node, weightFor(node, x, 1));
-  int64_t group = node.integer("group", 1);
-  auto outputShape = node.integers("output_shape");
+namespace {
+/// The attributes of a transposed convolution.
+struct TransposedConv {
+  int64_t group;
+  SmallVector<int64_t> strides, dilations, pads, extra; ///< extra: at the end
+  std::optional<SmallVector<int64_t>> sizes; ///< of the result, if given
+  bool hasMostAtEnd; ///< of pads that follow from the sizes
+
+  /// Chooses the pads with which a dimension of `whole` elements has the size
+  /// that is given. The part that no window reaches is added at the end.
+  void choosePads(size_t d, int64_t whole) {
+    int64_t total = whole - (*sizes)[d], half = total / 2;
+    pads[d] = total < 0 ? 0 : hasMostAtEnd ? half : total - half;
+    pads[d + strides.size()] = total - pads[d];
+  }
+};
+} // namespace
+
+/// Reads the attributes. Fails the node if they do not fit its operands.
+static TransposedConv readTransposed(Node &node, Expr x, Expr w) {
+  TransposedConv conv{node.integer("group", 1), {}, {}, {}, {}, {}, {}};
   StringRef autoPad = node.string("auto_pad", "NOTSET");
+  auto outputShape = node.integers("output_shape");
   node.ignore("kernel_shape");
-  if (!x || !w)
-    return {};
-  if (x.rank() < 3 || w.rank() != x.rank() || group < 1 || x.size(1) % group ||
-      w.size(0) != x.size(1)) {
-    node.error() << "filters of " << nn::shapeText(w.shape()) << " in " << group
-                 << " groups do not fit " << nn::shapeText(x.shape());
-    return {};
+  if (x.rank() < 3 || w.rank() != x.rank() || conv.group < 1 ||
+      x.size(1) % conv.group || w.size(0) != x.size(1)) {
+    node.error() << "filters of " << nn::shapeText(w.shape()) << " in "
+                 << conv.group << " groups do not fit "
+                 << nn::shapeText(x.shape());
+    return conv;
   }
   size_t rank = x.rank() - 2;
-  auto strides = windowEntries(node, "strides", rank, 1);
-  auto dilations = windowEntries(node, "dilations", rank, 1);
-  auto pads = windowEntries(node, "pads", 2 * rank, 0);
-  auto extra = windowEntries(node, "output_padding", rank, 0);
+  conv.strides = windowEntries(node, "strides", rank, 1);
+  conv.dilations = windowEntries(node, "dilations", rank, 1);
+  conv.pads = windowEntries(node, "pads", 2 * rank, 0);
+  conv.extra = windowEntries(node, "output_padding", rank, 0);
+  conv.hasMostAtEnd = autoPad == "SAME_UPPER";
+  bool same = autoPad.starts_with("SAME");
+  if (!same && autoPad != "NOTSET" && autoPad != "VALID" && !autoPad.empty())
+    node.error() << "auto_pad '" << autoPad << "' is not supported";
   if (outputShape && outputShape->size() == rank + 2)
     outputShape->erase(outputShape->begin(), outputShape->begin() + 2);
   if (outputShape && outputShape->size() != rank)
     node.error() << "output_shape has " << outputShape->size()
                  << " entries instead of " << rank;
-  bool same = autoPad.starts_with("SAME");
-  if (!same && autoPad != "NOTSET" && autoPad != "VALID" && !autoPad.empty())
-    node.error() << "auto_pad '" << autoPad << "' is not supported";
   if (llvm::any_of(x.shape(), isTooLarge) ||
       llvm::any_of(w.shape(), isTooLarge) ||
       (outputShape && llvm::any_of(*outputShape, isTooLarge)))
     node.error() << "its sizes are too large";
   if (node.failed)
+    return conv;
+  if (outputShape) {
+    conv.sizes.emplace(*outputShape);
+  } else if (same) {
+    conv.sizes.emplace();
+    for (size_t d = 0; d < rank; ++d)
+      conv.sizes->push_back(x.size(d + 2) * conv.strides[d]);
+  }
+  return conv;
+}
+
+static Results convTranspose(Node &node) {
+  Expr x = input(node, 0), w(node, weightFor(node, x, 1));
+  if (!x || !w)
+    return {};
+  TransposedConv conv = readTransposed(node, x, w);
+  if (node.failed)
     return {};
   // Beyond a length that depends on the data there are zeros, as in a margin.
   bool isOpen = hasOpenSpace(node, x);
   DataShape lengths = node.dataShape(x);
-  if (isOpen && (outputShape || same))
+  if (isOpen && conv.sizes)
     node.error() << "its input's length depends on the data, and its result's "
                     "is given";
   if (isOpen)
@@ -97,25 +132,18 @@ static Results convTranspose(Node &node) {
   if (node.failed || !x)
     return {};
   Expr y = x;
+  size_t rank = x.rank() - 2;
   SmallVector<int64_t> around(2 * rank, 0), ones(rank, 1);
   for (size_t d = 0; d < rank; ++d) {
-    int64_t axis = d + 2, reach = (w.size(axis) - 1) * dilations[d];
-    int64_t whole = strides[d] * (x.size(axis) - 1) + extra[d] + reach + 1;
-    if (outputShape || same) {
-      int64_t wanted =
-          outputShape ? (*outputShape)[d] : x.size(axis) * strides[d];
-      int64_t total = whole - wanted;
-      int64_t half = total / 2;
-      // The part that no window reaches is added at the end.
-      pads[d] = total < 0 ? 0 : autoPad == "SAME_UPPER" ? half : total - half;
-      pads[d + rank] = total - pads[d];
-    }
-    lengths[axis] = DataSizes::plus(DataSizes::times(lengths[axis], strides[d]),
-                                    extra[d] + reach + 1 - strides[d] -
-                                        pads[d] - pads[d + rank]);
+    int64_t axis = d + 2, reach = (w.size(axis) - 1) * conv.dilations[d];
+    int64_t stride = conv.strides[d], end = conv.extra[d] + reach;
+    if (conv.sizes)
+      conv.choosePads(d, stride * (x.size(axis) - 1) + end + 1);
     // Positive pads crop what the windows write; negative ones add zeros.
-    int64_t low = reach - pads[d], high = reach - pads[d + rank] + extra[d];
-    y = spreadOut(y, axis, strides[d]);
+    int64_t low = reach - conv.pads[d], high = end - conv.pads[d + rank];
+    lengths[axis] = DataSizes::plus(DataSizes::times(lengths[axis], stride),
+                                    low + high - reach + 1 - stride);
+    y = spreadOut(y, axis, stride);
     if (low < 0 || high < 0) {
       y = y.pad(axis, low, high);
       low = high = 0;
@@ -123,13 +151,14 @@ static Results convTranspose(Node &node) {
     around[d] = low;
     around[d + rank] = high;
   }
-  SmallVector<Value> operands = {reverseFilters(w, group)};
+  SmallVector<Value> operands = {reverseFilters(w, conv.group)};
   if (node.has(2))
     operands.push_back(weightFor(node, x, 2));
   y = y.apply<nn::ConvOp>(
-      operands, {node.named("strides", ones), node.named("pads", around),
-                 node.named("dilations", dilations),
-                 node.named("group", node.builder().getI64IntegerAttr(group))});
+      operands,
+      {node.named("strides", ones), node.named("pads", around),
+       node.named("dilations", conv.dilations),
+       node.named("group", node.builder().getI64IntegerAttr(conv.group))});
   lengths[1] = y.size(1);
   return {isOpen ? node.marked(y, lengths) : Value(y)};
 }
