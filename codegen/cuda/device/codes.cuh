@@ -13,6 +13,7 @@
 #define FRIT_CODEGEN_CUDA_DEVICE_CODES_CUH
 
 #include "frit/base.cuh"
+#include "frit/bytes.cuh"
 
 namespace frit {
 
@@ -27,21 +28,6 @@ template <Code code> inline constexpr int kWordCodes = 32 / kCodeBits<code>;
 /// Whether codes stand for integers.
 template <Code code>
 inline constexpr bool kHasIntegers = code == Code::int4 || code == Code::int8;
-
-/// Returns four bytes of `low` (0 to 3) and `high` (4 to 7); each digit of
-/// `selector` has the number of one, from the lowest on.
-__device__ inline uint32_t selectBytes(uint32_t low, uint32_t high,
-                                       uint32_t selector) {
-#ifdef FRIT_EMULATE
-  uint64_t both = uint64_t(high) << 32 | low;
-  uint32_t bytes = 0;
-  for (int i = 0; i < 4; ++i)
-    bytes |= uint32_t(both >> 8 * (selector >> 4 * i & 7) & 255) << 8 * i;
-  return bytes;
-#else
-  return __byte_perm(low, high, selector);
-#endif
-}
 
 /// Returns numbers i and i + 4 of 8 of 16 bits: a pair of decodePair's order.
 __device__ inline uint32_t selectPair(const uint32_t (&of)[4], int i) {

@@ -10,6 +10,7 @@
 #define FRIT_CODEGEN_CUDA_INTEGER_BYTE_NUMBERS_CUH
 
 #include "frit/base.cuh"
+#include "frit/bytes.cuh"
 #include "frit/float8.cuh"
 #include "frit/math.cuh"
 
@@ -37,12 +38,6 @@ __device__ inline ByteOf byteAt(const uint32_t (&words)[N], int i) {
   return {words[i / 4], i % 4};
 }
 
-/// Reads N words at `from`, which is aligned to their size, up to 16 bytes.
-template <int N, class T>
-__device__ inline void loadWords(uint32_t (&words)[N], const T *from) {
-  static_assert(sizeof(T) == 1);
-  loadVector(words, reinterpret_cast<const uint32_t *>(from));
-}
 /// Reads N elements as they are.
 template <int N, class T>
 __device__ inline void loadOwn(T (&to)[N], const T *from) {

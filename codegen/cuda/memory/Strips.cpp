@@ -46,6 +46,27 @@ Strips::Strips(const LinalgFusion &lowered, unsigned dim, int64_t length,
       roots.push_back(graph.elementAt(output, place(step)));
     partsUpTo.push_back(graph.parts.size());
   }
+  areByteExtremes = findByteExtremes();
+}
+
+bool Strips::findByteExtremes() const {
+  StringRef extreme = byteExtreme(roots[0]);
+  if (lowered.outputs().size() > 1 || vector % 4 || extreme.empty())
+    return false;
+  llvm::SmallSetVector<Node *, 32> seen(roots.begin(), roots.end());
+  for (size_t i = 0; i < seen.size(); ++i) {
+    Node *node = seen[i];
+    if (node->kind == Node::Kind::operation) {
+      if (byteExtreme(node) != extreme)
+        return false;
+      seen.insert(node->operands.begin(), node->operands.end());
+    } else if (node->kind != Node::Kind::constant &&
+               (node->kind != Node::Kind::load ||
+                node->pattern.use != LaneUse::contiguous)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 AffineExpr Strips::place(int64_t step) {
@@ -74,11 +95,23 @@ bool Strips::fits() const {
   });
 }
 
+/// Prints the array in which a thread keeps a vector of values.
+void Strips::printArray(Printer &printer, StringRef name, Type type) const {
+  if (areByteExtremes)
+    printer.line("uint32_t " + name + "[" + Twine(vector / 4) + "];");
+  else
+    printer.line(valueName(type) + " " + name + "[" + Twine(vector) + "];");
+}
+
 void Strips::printPart(Printer &printer, size_t number) {
   Node *part = graph.parts[number];
   std::string name = "part" + std::to_string(number);
-  printer.line(valueName(part->type) + " " + name + "[" +
-               Twine(graph.lanes.width) + "];");
+  printArray(printer, name, part->type);
+  if (areByteExtremes) {
+    printer.line(printer.extremesOfBytes(name, part));
+    printer.define(part, name);
+    return;
+  }
   printer.openLanes();
   std::string text = printer.value(part);
   printer.line(name + "[v] = " + text + ";");
@@ -95,24 +128,28 @@ void Strips::printOutputs(Printer &printer, int64_t step, StringRef start) {
                    return {leaf == first ? "first" : start.str(), kPrimary};
                  })
           .text;
+  auto nameOf = [&](size_t output) {
+    return "out" + std::to_string(output) + "_" + std::to_string(step);
+  };
+  auto rootsNow = ArrayRef(roots).slice(step * outputs, outputs);
   std::string stores;
-  for (auto [output, root] :
-       llvm::enumerate(ArrayRef(roots).slice(step * outputs, outputs))) {
-    std::string name =
-        "out" + std::to_string(output) + "_" + std::to_string(step);
-    printer.line(valueName(root->type) + " " + name + "[" +
-                 Twine(graph.lanes.width) + "];");
+  for (auto [output, root] : llvm::enumerate(rootsNow)) {
+    printArray(printer, nameOf(output), root->type);
     stores += (stores.empty() ? "" : "\n") +
-              ("frit::storeVector(y" + std::to_string(output) + " + " + at +
-               ", " + name + ");");
+              ("frit::store" + Twine(areByteExtremes ? "Words" : "Vector") +
+               "(y" + Twine(output) + " + " + at + ", " + nameOf(output) + ");")
+                  .str();
   }
-  printer.openLanes();
-  for (size_t output = 0; output < outputs; ++output) {
-    std::string text = printer.value(roots[step * outputs + output]);
-    printer.line("out" + Twine(output) + "_" + Twine(step) + "[v] = " + text +
-                 ";");
+  if (areByteExtremes) {
+    printer.line(printer.extremesOfBytes(nameOf(0), rootsNow[0]));
+  } else {
+    printer.openLanes();
+    for (auto [output, root] : llvm::enumerate(rootsNow)) {
+      std::string text = printer.value(root);
+      printer.line(nameOf(output) + "[v] = " + text + ";");
+    }
+    printer.closeLanes();
   }
-  printer.closeLanes();
   printer.line(stores);
 }
 
@@ -133,6 +170,8 @@ std::string Strips::print(bool split) {
   printer.setArguments(lowered.inputElements());
   printer.nameDim(index, start);
   printer.nameDim(first, "first");
+  if (areByteExtremes)
+    printer.keepWords();
   if (split)
     printer.line("unsigned at = " + printPlace() + ";");
   std::string row = start + " / " + std::to_string(inner) + " % " +

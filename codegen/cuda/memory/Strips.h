@@ -45,7 +45,12 @@ public:
   std::string print(bool split);
 
 private:
+  /// Returns whether the outputs are maxima or minima of the bytes of vectors
+  /// and nothing else, as a pool's are.
+  bool findByteExtremes() const;
   std::string printPlace() const;
+  void printArray(Printer &printer, llvm::StringRef name,
+                  mlir::Type type) const;
   void printPart(Printer &printer, size_t number);
   void printOutputs(Printer &printer, int64_t step, llvm::StringRef start);
   /// Returns the index of a thread's output in step `step`.
@@ -60,6 +65,7 @@ private:
   mlir::AffineExpr index, first;
   /// The outputs of all steps, in order.
   llvm::SmallVector<Node *> roots;
+  bool areByteExtremes;
   /// Number of distinct parts used by steps 0 to i.
   llvm::SmallVector<int64_t> partsUpTo;
 };

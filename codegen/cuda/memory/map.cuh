@@ -9,6 +9,7 @@
 #define FRIT_CODEGEN_CUDA_MEMORY_MAP_CUH
 
 #include "frit/base.cuh"
+#include "frit/bytes.cuh"
 
 namespace frit {
 

@@ -241,11 +241,48 @@ Printer::Text Printer::vectorLoad(Node *node) {
   std::string index =
       printIndex(node, /*asValue=*/false, scope, /*firstLane=*/true).text;
   std::string name = fresh("a");
+  if (keepsWords) {
+    append(scope, "uint32_t " + name + "[" + Twine(graph.lanes.width / 4) +
+                      "];\nfrit::loadWords(" + name + ", x" +
+                      Twine(node->argument) + " + " + index + ");");
+    return {name, kPrimary};
+  }
   append(scope, valueName(node->type) + " " + name + "[" +
                     Twine(graph.lanes.width) + "];");
   append(scope, "frit::loadVector(" + name + ", x" + Twine(node->argument) +
                     " + " + index + ");");
   return {name + "[v]", kPrimary};
+}
+
+//===----------------------------------------------------------------------===//
+// Vectors of bytes
+//===----------------------------------------------------------------------===//
+
+StringRef frit::cuda::byteExtreme(const Node *node) {
+  if (node->kind != Node::Kind::operation || !node->type.isInteger(8))
+    return "";
+  return llvm::StringSwitch<StringRef>(node->form->name)
+      .Case("arith.maxsi", "int8_t, true")
+      .Case("arith.maxui", "uint8_t, true")
+      .Case("arith.minsi", "int8_t, false")
+      .Case("arith.minui", "uint8_t, false")
+      .Default("");
+}
+
+std::string Printer::extremesOfBytes(StringRef array, Node *node) {
+  openLanes();
+  std::string text =
+      ("frit::extremesOfBytes<" + byteExtreme(node) + ">(" + array).str();
+  std::function<void(Node *)> add = [&](Node *tree) {
+    for (Node *operand : tree->operands)
+      if (operand->form == node->form && !names.contains(operand))
+        add(operand);
+      else
+        text += ", " + value(operand);
+  };
+  add(node);
+  closeLanes();
+  return text + ");";
 }
 
 //===----------------------------------------------------------------------===//

@@ -27,6 +27,9 @@ public:
   /// that handle one lane.
   void setScalar() { scalarLanes = true; }
 
+  /// Keeps vectors of bytes in arrays of words, for extremesOfBytes().
+  void keepWords() { keepsWords = true; }
+
   /// Sets the stored element type of each kernel argument.
   void setArguments(llvm::ArrayRef<mlir::Type> elements) {
     storage.assign(elements.begin(), elements.end());
@@ -57,6 +60,10 @@ public:
   std::string place(Node *load) {
     return printIndex(load, /*asValue=*/false, 0, /*firstLane=*/true).text;
   }
+
+  /// Returns a call that writes a node, a tree of one operation of
+  /// byteExtreme() on vectors and constants, to an array of words.
+  std::string extremesOfBytes(llvm::StringRef array, Node *node);
 
   /// Returns all statements, indented by `indent` spaces.
   std::string str(int indent) const;
@@ -104,10 +111,14 @@ private:
   llvm::DenseMap<Node *, unsigned> uses;
   llvm::SmallVector<mlir::Type> storage;
   llvm::StringMap<unsigned> counters;
-  bool scalarLanes = false;
+  bool scalarLanes = false, keepsWords = false;
   /// Whether long functions are called instead of inlined (see isLongFunction).
   bool callsFunctions = false;
 };
+
+/// Returns the arguments of frit::extremesOfBytes, type and direction, if a
+/// node is a maximum or minimum of bytes; else "".
+llvm::StringRef byteExtreme(const Node *node);
 
 /// Returns `text` with every line indented by `spaces` more.
 std::string indented(llvm::StringRef text, int spaces);

@@ -82,3 +82,13 @@ func.func @strips(%x: tensor<128x35x35x288xf16>, %y: tensor<32x112x112x64xf16>,
 // CHECK-LABEL: struct k3_body {
 // CHECK-NOT: part0
 // CHECK: frit::storeVector(y0 + i, out0);
+
+// The largest bytes of a window are found four at a time.
+// CHECK-LABEL: struct k4_body {
+// CHECK: uint32_t part0[2];
+// CHECK: uint32_t a0[2];
+// CHECK-NEXT: frit::loadWords(a0, x0 +
+// CHECK: frit::extremesOfBytes<uint8_t, true>(part0, a0, a1, a2);
+// CHECK: uint32_t out0_0[2];
+// CHECK-NEXT: frit::extremesOfBytes<uint8_t, true>(out0_0, 0, part0, part1, part2);
+// CHECK-NEXT: frit::storeWords(y0 +

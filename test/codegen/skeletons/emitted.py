@@ -22,8 +22,9 @@ from fusions import (Fusion, Tensor, depthwise, layer_norm, normalize, permute,
 
 HERE = pathlib.Path(__file__).resolve().parent
 EMULATE = HERE.parent.parent / "emulator" / "emulate.py"
-DTYPES = {"f16": np.float16, "f32": np.float32, "i64": np.int64, "i8": np.int8}
-TOLERANCE = {"f16": 2e-3, "f32": 1e-5, "i8": 0}
+DTYPES = {"f16": np.float16, "f32": np.float32, "i64": np.int64, "i8": np.int8,
+          "ui8": np.uint8}
+TOLERANCE = {"f16": 2e-3, "f32": 1e-5, "i8": 0, "ui8": 0}
 
 
 def half(*shape):
@@ -208,6 +209,12 @@ def pools():
         for kind in ("max", "avg"):
             yield pool(f"{kind} last {x}", kind, x, 3, 2, 1, True)
             yield pool(f"{kind} first {x}", kind, x, 2, 2, 0, False)
+    # Strips of bytes, four at a time.
+    for element in ("i8", "ui8"):
+        yield pool(f"max strips {element}", "max",
+                   Tensor(element, 22, 112, 112, 64), 3, 2, 1, True)
+        yield pool(f"max strips {element}, dense", "max",
+                   Tensor(element, 20, 35, 35, 288), 5, 1, 2, True)
     # Several outputs per thread, whose windows overlap, with pads.
     for kind in ("max", "avg"):
         for x in (half(16, 64, 16, 32), half(24, 72, 14, 24)):
@@ -299,7 +306,11 @@ GROUPS = (
 
 def random_inputs(fusion, generator):
     for tensor in fusion.inputs:
-        if tensor.element in ("i64", "i8"):
+        if tensor.element in ("i8", "ui8"):
+            limits = np.iinfo(DTYPES[tensor.element])
+            yield generator.integers(limits.min, limits.max, tensor.shape,
+                                     limits.dtype, endpoint=True)
+        elif tensor.element == "i64":
             yield generator.integers(0, 50, tensor.shape,
                                      DTYPES[tensor.element])
         else:
@@ -383,7 +394,9 @@ def main():
                 continue
             wanted = fusion.evaluate(inputs)
             for value, got, want in zip(fusion.outputs, outputs, wanted):
-                error = np.abs(got - want).max() / np.abs(want).max()
+                wide = np.float64
+                error = np.abs(got.astype(wide) - want).max() / np.abs(
+                    want.astype(wide)).max()
                 if not error <= TOLERANCE[fusion.types[value].element]:
                     print(f"FAIL {skeleton}, {fusion.name}: error {error:.2e} "
                           f"<{launch[0]}>")

@@ -17,7 +17,7 @@ RUNS = {
     "gelu": lambda a: 0.5 * a * (1 + np.vectorize(math.erf)(a / 2**0.5)),
 }
 
-BYTES = {"f16": 2, "bf16": 2, "f32": 4, "i64": 8, "i1": 1, "i8": 1}
+BYTES = {"f16": 2, "bf16": 2, "f32": 4, "i64": 8, "i1": 1, "i8": 1, "ui8": 1}
 
 
 class Tensor:
