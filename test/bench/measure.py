@@ -6,28 +6,38 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
+#: Duration of a batch of calls.
+BATCH_MS = 20
+
 
 def measure(call: Callable[[int], object], seconds: float = 2.0,
             least: int = 10, most: int = 300) -> dict:
-    """Milliseconds from a GPU event before call(i) to one after it, the host's
-    launching between them included."""
+    """Milliseconds of call(i), the mean of a batch of some 20 ms between two GPU
+    events, as `frit-run --bench --no-transfers` times batches; the host's launching
+    included."""
     for i in range(4):
         call(i)
+
+    def sample(batch: int) -> float:
+        before, after = (torch.cuda.Event(enable_timing=True) for _ in "ba")
+        torch.cuda.synchronize()
+        before.record()
+        for i in range(batch):
+            call(i)
+        after.record()
+        after.synchronize()
+        return before.elapsed_time(after) / batch
+
+    batch = min(max(int(BATCH_MS / max(sample(1), 1e-3)), 1), 256)
     times: list[float] = []
     start = time.time()
     while len(times) < least or (len(times) < most
                                  and time.time() - start < seconds):
-        before, after = (torch.cuda.Event(enable_timing=True) for _ in "ba")
-        torch.cuda.synchronize()
-        before.record()
-        call(len(times))
-        after.record()
-        after.synchronize()
-        times.append(before.elapsed_time(after))
+        times.append(sample(batch))
     deciles = statistics.quantiles(times, n=10)
     return dict(ms=round(statistics.median(times), 4),
                 p10=round(deciles[0], 4), p90=round(deciles[-1], 4),
-                runs=len(times))
+                runs=len(times) * batch)
 
 
 def relative_error(out: np.ndarray, expected: np.ndarray) -> float:

@@ -17,7 +17,7 @@ import torch  # noqa: E402
 from torch import nn  # noqa: E402
 from torchvision.models import ResNet, VisionTransformer  # noqa: E402
 
-from measure import relative_error  # noqa: E402
+from measure import BATCH_MS, relative_error  # noqa: E402
 
 DTYPES = {"fp32": jnp.float32, "tf32": jnp.float32,
           "fp16": jnp.float16, "bf16": jnp.bfloat16}
@@ -191,19 +191,24 @@ def program_for(module: nn.Module):
 
 
 def timed_runs(f, p, inputs, seconds: float = 2.0) -> dict:
-    """Times synchronous calls by the host's clock."""
+    """Times batches of calls by the host's clock, as measure.py does on the device's."""
+    def sample(batch: int) -> float:
+        before = time.perf_counter()
+        for i in range(batch):
+            y = f(p, inputs[i % len(inputs)])
+        y.block_until_ready()
+        return 1e3 * (time.perf_counter() - before) / batch
+
+    batch = min(max(int(BATCH_MS / max(sample(1), 1e-3)), 1), 256)
     times: list[float] = []
     start = time.time()
     while len(times) < 10 or (len(times) < 300
                               and time.time() - start < seconds):
-        x = inputs[len(times) % len(inputs)]
-        before = time.perf_counter()
-        f(p, x).block_until_ready()
-        times.append(1e3 * (time.perf_counter() - before))
+        times.append(sample(batch))
     deciles = statistics.quantiles(times, n=10)
     return dict(ms=round(statistics.median(times), 4),
                 p10=round(deciles[0], 4), p90=round(deciles[-1], 4),
-                runs=len(times))
+                runs=len(times) * batch)
 
 
 def run(module: nn.Module, inputs: list[torch.Tensor], precision: str,
