@@ -7,7 +7,9 @@
 A row is model/weights/bBATCH: a step with --context tokens in the caches; or
 model/weights/pTOKENS: a chunk of a prompt in empty caches. Weights are random.
 `frit` compiles a folder of safetensors and is timed by frit_session_decode, the
-choice of the token included; `compile` is decode_peers.py. The floor is what
+choice of the token included, or by frit_session_prefill; `compile` is
+decode_peers.py. Both are timed by the host's clock, from tokens on the host to
+tokens, or a prompt's logits, on the host. The floor is what
 reading the weights, and the caches, takes at the rate of a copy in the same
 process. Each result is one JSON line; a table of them ends the output. Needs
 torch, no network.
@@ -37,13 +39,19 @@ BITS = {"bf16": 16, "int8": 8, "fp8": 8, "mxfp4": 4.25, "int4": 4.5}
 ROWS = [f"llama-1b/{weights}/b{batch}" for weights in BITS for batch in (1, 8)]
 ROWS += [f"llama-8b/{weights}/b{batch}" for weights in BITS for batch in (1, 8)]
 ROWS += ["llama-1b/bf16/p512", "llama-8b/bf16/p2048"]
-STEPS = 100
+RUNS, STEPS = 3, 100  # of one token each
+PROMPTS = 20
 CAPACITY = 512  # more than the context
 
 
 def parts(row: str) -> tuple[str, str, str, int]:
     model, weights, kind = row.split("/")
     return model, weights, kind[0], int(kind[1:])
+
+
+def spread(times: list[float]) -> dict:
+    return dict(ms=round(statistics.median(times), 4), least=round(min(times), 4),
+                most=round(max(times), 4))
 
 
 def write_folder(name: str, folder: Path, layers: int) -> None:
@@ -119,24 +127,17 @@ class Bench:
             if kind == "p":
                 prompt = rng.integers(0, vocabulary, count)
                 times = []
-                for _ in range(12):
+                for _ in range(decode_peers.WARM_PROMPTS + PROMPTS):
                     session.rewind(0)
-                    before = time.perf_counter()
-                    session.prefill(prompt)
-                    times.append(time.perf_counter() - before)
-                result |= dict(ms=round(statistics.median(times[2:]) * 1e3, 4))
+                    times += decode_peers.time_host(lambda: session.prefill(prompt), 1)
+                result |= spread(times[decode_peers.WARM_PROMPTS:])
             else:
                 for sequence in range(count):
                     session.prefill(rng.integers(0, vocabulary, self.args.context), sequence)
                 result |= dict(open_and_prefill_s=round(time.time() - start, 2))
                 session.decode(20)
-                times = []
-                for _ in range(3):
-                    before = time.perf_counter()
-                    session.decode(STEPS)
-                    times.append((time.perf_counter() - before) / STEPS * 1e3)
-                result |= dict(ms=round(statistics.median(times), 4), least=round(min(times), 4),
-                               most=round(max(times), 4))
+                result |= spread(decode_peers.time_host(
+                    lambda: session.decode(STEPS), RUNS, STEPS))
         module.close()
         artifact.unlink()
         return result
@@ -145,9 +146,10 @@ class Bench:
         model, weights, kind, count = parts(row)
         if weights not in decode_peers.LINEAR:
             return {}
-        run = decode_peers.prompt if kind == "p" else decode_peers.step
-        return dict(ms=round(run(SHAPES[model], self.layers(model), weights, count,
-                                 self.args.context, CAPACITY), 4))
+        own = SHAPES[model], self.layers(model), weights, count
+        if kind == "p":
+            return spread(decode_peers.prompt(*own, PROMPTS))
+        return spread(decode_peers.step(*own, self.args.context, CAPACITY, RUNS, STEPS))
 
     def report(self, **result) -> None:
         self.results.append(result)

@@ -2,11 +2,16 @@
 
 A step writes one token for each sequence as gpt-fast does: caches of a fixed
 size are written at a position that lies on the device, and attention masks what
-lies beyond. int8 has a scale for each row of a weight, int4 for each 64 of its
-numbers, by PyTorch's own kernel.
+lies beyond. The graph reads the token that the step before it chose. int8 has a
+scale for each row of a weight, int4 for each 64 of its numbers, by PyTorch's own
+kernel.
+
+Steps and prompts are timed by the host's clock, as frit's are: from tokens on
+the host to tokens or logits on the host.
 """
 import dataclasses
 import statistics
+import time
 from collections.abc import Callable
 
 import torch
@@ -14,6 +19,7 @@ import torch.nn.functional as F
 from torch import nn
 
 GROUP = 64  # weights of int4 with a scale and a zero point
+WARM_PROMPTS = 2
 
 
 @dataclasses.dataclass
@@ -134,7 +140,31 @@ class Llama(nn.Module):
         rotation, mask = self.rotations[:, place], self.seen[place][None, None]
         for layer in self.layers:
             x = layer(x, place, rotation, mask)
-        return self.head(self.norm(x[:, -1:])).argmax(-1)
+        return self.head(self.norm(x[:, -1]))
+
+
+class Step(nn.Module):
+    """Appends the next token of each sequence to `written`."""
+
+    def __init__(self, llama: Llama):
+        super().__init__()
+        self.llama = llama
+
+    def forward(self, written, place):
+        logits = self.llama(written.index_select(1, place), place)
+        place.add_(1)
+        written.index_copy_(1, place, logits.argmax(-1, keepdim=True))
+
+
+class Prompt(nn.Module):
+    """Returns the logits after the last token, as frit_session_prefill does."""
+
+    def __init__(self, llama: Llama):
+        super().__init__()
+        self.llama = llama
+
+    def forward(self, tokens, place):
+        return self.llama(tokens, place).float()
 
 
 def time_events(call: Callable[[], object], runs: int = 100) -> float:
@@ -159,30 +189,64 @@ def copy_rate() -> float:
     return 2 * source.numel() / time_events(lambda: target.copy_(source), 30) * 1e3
 
 
+def time_host(call: Callable[[], object], calls: int, steps: int = 1) -> list[float]:
+    """Returns what a step of each of several calls takes, ms by the host's clock.
+
+    `call` runs `steps` of them and waits."""
+    times = []
+    for _ in range(calls):
+        before = time.perf_counter()
+        call()
+        times.append((time.perf_counter() - before) / steps * 1e3)
+    return times
+
+
 @torch.no_grad()
-def replayed(model: nn.Module, tokens: torch.Tensor, place: torch.Tensor) -> float:
+def captured(model: nn.Module, *inputs: torch.Tensor) -> tuple[torch.cuda.CUDAGraph, object]:
+    """Returns a graph of a compiled model, and the tensor that it writes."""
     torch._dynamo.reset()
     compiled = torch.compile(model.eval(), fullgraph=True)
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         for _ in range(3):
-            compiled(tokens, place)
+            compiled(*inputs)
     stream.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        compiled(tokens, place)
-    return time_events(graph.replay)
+        result = compiled(*inputs)
+    return graph, result
 
 
-def step(shape: Shape, layers: int, weights: str, batch: int, context: int, room: int) -> float:
-    """Returns what a step takes with `context` tokens in the caches, ms."""
-    model = Llama(shape, layers, weights, batch, context + room)
-    tokens = torch.randint(0, shape.vocabulary, (batch, 1), device="cuda")
-    return replayed(model, tokens, torch.tensor([context], device="cuda"))
+def step(shape: Shape, layers: int, weights: str, batch: int, context: int, room: int,
+         runs: int, steps: int) -> list[float]:
+    """Returns what a step takes after `context` tokens, ms, of each of `runs` times `steps`."""
+    model = Step(Llama(shape, layers, weights, batch, context + room))
+    written = torch.randint(0, shape.vocabulary, (batch, context + room + 1), device="cuda")
+    place = torch.tensor([context], device="cuda")
+    graph, _ = captured(model, written, place)
+    place.fill_(context)
+
+    def run(count: int = steps) -> torch.Tensor:
+        for _ in range(count):
+            graph.replay()
+        return written.cpu()
+
+    run(20)
+    return time_host(run, runs, steps)
 
 
-def prompt(shape: Shape, layers: int, weights: str, count: int, _context: int, _room: int) -> float:
-    """Returns what a prompt of `count` tokens takes in empty caches, ms."""
-    model = Llama(shape, layers, weights, 1, count)
-    tokens = torch.randint(0, shape.vocabulary, (1, count), device="cuda")
-    return replayed(model, tokens, torch.arange(count, device="cuda"))
+def prompt(shape: Shape, layers: int, weights: str, count: int, runs: int) -> list[float]:
+    """Returns what each of `runs` prompts of `count` tokens takes in empty caches, ms."""
+    model = Prompt(Llama(shape, layers, weights, 1, count))
+    given = torch.randint(0, shape.vocabulary, (1, count))
+    tokens = given.cuda()
+    graph, logits = captured(model, tokens, torch.arange(count, device="cuda"))
+    result = torch.empty(logits.shape, pin_memory=True)
+
+    def run() -> None:
+        tokens.copy_(given)
+        graph.replay()
+        result.copy_(logits)
+
+    time_host(run, WARM_PROMPTS)
+    return time_host(run, runs)
