@@ -28,8 +28,6 @@ static constexpr int64_t kTileDepth = 64,
 static constexpr int64_t kBesideThreads = 512, kBesideSms = 6,
                          kBesideColumns = 128, kTurnsSms = 11, kTurnsStages = 6;
 static constexpr double kBesideRate = 38e3, kTurnsRate = 85e3;
-/// The range of stages that a schedule may have.
-static constexpr int64_t kMostStages = 64;
 
 /// Elements of B in a load of 16 bytes.
 static int64_t widthOf(const nn::GemmInfo &info) {
