@@ -7,12 +7,12 @@
 A row is model/weights/bBATCH: a step with --context tokens in the caches; or
 model/weights/pTOKENS: a chunk of a prompt in empty caches. Weights are random.
 `frit` compiles a folder of safetensors and is timed by frit_session_decode, the
-choice of the token included, or by frit_session_prefill; `compile` is
-decode_peers.py. Both are timed by the host's clock, from tokens on the host to
-tokens, or a prompt's logits, on the host. The floor is what
-reading the weights, and the caches, takes at the rate of a copy in the same
-process. Each result is one JSON line; a table of them ends the output. Needs
-torch, no network.
+choice of the token included, as the mean of steps about --context tokens, or by
+frit_session_prefill; `compile` is decode_peers.py. Both are timed by the host's
+clock, from tokens on the host to tokens, or a prompt's logits, on the host. The
+floor is what reading the weights, and the caches, takes at the rate of a copy in
+the same process. Each result is one JSON line; a table of them ends the output.
+Needs torch, no network.
 """
 import argparse
 import json
@@ -39,7 +39,7 @@ BITS = {"bf16": 16, "int8": 8, "fp8": 8, "mxfp4": 4.25, "int4": 4.5}
 ROWS = [f"llama-1b/{weights}/b{batch}" for weights in BITS for batch in (1, 8)]
 ROWS += [f"llama-8b/{weights}/b{batch}" for weights in BITS for batch in (1, 8)]
 ROWS += ["llama-1b/bf16/p512", "llama-8b/bf16/p2048"]
-RUNS, STEPS = 3, 100  # of one token each
+RUNS, STEPS, WARM_STEPS = 3, 100, 20  # of one token each
 PROMPTS = 20
 CAPACITY = 512  # more than the context
 
@@ -115,6 +115,15 @@ class Bench:
                        check=True, stderr=subprocess.PIPE, text=True)
         return artifact, time.time() - start
 
+    def begin_steps(self, session: frit.Session, count: int) -> None:
+        """Makes each sequence so long that the mean of the next STEPS steps is one with
+        --context tokens in the caches."""
+        begin = max(self.args.context - STEPS // 2 - WARM_STEPS, 1)
+        for sequence in range(count):
+            session.rewind(begin - 1, sequence)
+            session.prefill([1], sequence)
+        session.decode(WARM_STEPS)
+
     def frit(self, row: str) -> dict:
         model, _, kind, count = parts(row)
         artifact, seconds = self.compile(row)
@@ -126,18 +135,17 @@ class Bench:
         with frit.Session(module) as session:
             if kind == "p":
                 prompt = rng.integers(0, vocabulary, count)
-                times = []
-                for _ in range(decode_peers.WARM_PROMPTS + PROMPTS):
-                    session.rewind(0)
-                    times += decode_peers.time_host(lambda: session.prefill(prompt), 1)
+                times = decode_peers.time_host(
+                    lambda: session.prefill(prompt), decode_peers.WARM_PROMPTS + PROMPTS,
+                    prepare=lambda: session.rewind(0))
                 result |= spread(times[decode_peers.WARM_PROMPTS:])
             else:
                 for sequence in range(count):
                     session.prefill(rng.integers(0, vocabulary, self.args.context), sequence)
                 result |= dict(open_and_prefill_s=round(time.time() - start, 2))
-                session.decode(20)
                 result |= spread(decode_peers.time_host(
-                    lambda: session.decode(STEPS), RUNS, STEPS))
+                    lambda: session.decode(STEPS), RUNS, STEPS,
+                    prepare=lambda: self.begin_steps(session, count)))
         module.close()
         artifact.unlink()
         return result

@@ -189,12 +189,14 @@ def copy_rate() -> float:
     return 2 * source.numel() / time_events(lambda: target.copy_(source), 30) * 1e3
 
 
-def time_host(call: Callable[[], object], calls: int, steps: int = 1) -> list[float]:
+def time_host(call: Callable[[], object], calls: int, steps: int = 1,
+              prepare: Callable[[], object] = lambda: None) -> list[float]:
     """Returns what a step of each of several calls takes, ms by the host's clock.
 
-    `call` runs `steps` of them and waits."""
+    `call` runs `steps` of them and waits; `prepare` runs before it, untimed."""
     times = []
     for _ in range(calls):
+        prepare()
         before = time.perf_counter()
         call()
         times.append((time.perf_counter() - before) / steps * 1e3)
