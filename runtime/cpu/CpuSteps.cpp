@@ -200,10 +200,7 @@ std::string CpuSteps::pick(size_t index) const {
 }
 
 std::string CpuSteps::pickKernel(size_t index) const {
-  uint32_t kernel = steps[index].kernel;
-  return kernel == artifact::kNone
-             ? "none"
-             : std::string(model.plan.text(model.plan.kernels()[kernel].name));
+  return std::string(model.plan.kernelName(steps[index]));
 }
 
 std::string CpuSteps::pickCall(size_t index) const {

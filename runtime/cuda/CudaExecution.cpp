@@ -254,14 +254,21 @@ Status CudaExecution::launch(Program &program) {
                       "launch the graph");
 }
 
-Status CudaExecution::run(size_t variant, std::span<const Binding> inputs,
-                          std::span<const Binding> outputs, bool wait) {
-  ContextScope scope(gpu);
+/// Prepares a variant's steps for a call's tensors and copies its inputs.
+Status CudaExecution::begin(size_t variant, std::span<const Binding> inputs,
+                            std::span<const Binding> outputs) {
   FRIT_TRY(open(variant));
   Program &program = programs[variant];
   FRIT_TRY(bind(program, inputs, outputs));
   FRIT_TRY(copyIn(program, inputs));
-  FRIT_TRY(derive(program));
+  return derive(program);
+}
+
+Status CudaExecution::run(size_t variant, std::span<const Binding> inputs,
+                          std::span<const Binding> outputs, bool wait) {
+  ContextScope scope(gpu);
+  FRIT_TRY(begin(variant, inputs, outputs));
+  Program &program = programs[variant];
   FRIT_TRY(launch(program));
   FRIT_TRY(readCounts(program, outputs));
   FRIT_TRY(copyOut(program, outputs));

@@ -94,6 +94,8 @@ private:
   Status open(size_t variant);
   Status bind(Program &program, std::span<const Binding> inputs,
               std::span<const Binding> outputs);
+  Status begin(size_t variant, std::span<const Binding> inputs,
+               std::span<const Binding> outputs);
   bool isWorthGraph(Program &program);
   Status launch(Program &program);
   Status launchSteps(Program &program);

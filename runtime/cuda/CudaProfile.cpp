@@ -51,11 +51,8 @@ Status CudaExecution::profile(size_t variant, std::span<const Binding> inputs,
                               std::span<const Binding> outputs,
                               std::vector<StepTime> &times) {
   ContextScope scope(gpu);
-  FRIT_TRY(open(variant));
+  FRIT_TRY(begin(variant, inputs, outputs));
   Program &program = programs[variant];
-  FRIT_TRY(bind(program, inputs, outputs));
-  FRIT_TRY(copyIn(program, inputs));
-  FRIT_TRY(derive(program));
   std::vector<Event> events(program.steps->size() + 1);
   std::vector<bool> ran;
   Status status;
@@ -114,11 +111,8 @@ Status CudaExecution::trace(size_t variant, std::span<const Binding> inputs,
                             std::span<const Binding> outputs, bool operands,
                             const Visit &visit) {
   ContextScope scope(gpu);
-  FRIT_TRY(open(variant));
+  FRIT_TRY(begin(variant, inputs, outputs));
   Program &program = programs[variant];
-  FRIT_TRY(bind(program, inputs, outputs));
-  FRIT_TRY(copyIn(program, inputs));
-  FRIT_TRY(derive(program));
   for (size_t index = 0; index < program.steps->size();) {
     std::vector<std::vector<uint8_t>> copies;
     if (operands)

@@ -301,10 +301,7 @@ std::string CudaSteps::pick(size_t index) const {
 }
 
 std::string CudaSteps::pickKernel(size_t index) const {
-  uint32_t kernel = steps[index].kernel;
-  return kernel == artifact::kNone
-             ? "none"
-             : std::string(plan.text(plan.kernels()[kernel].name));
+  return std::string(plan.kernelName(steps[index]));
 }
 
 std::string CudaSteps::pickCall(size_t index) const {

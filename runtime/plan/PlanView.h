@@ -249,6 +249,12 @@ public:
   uint64_t bytesOf(const artifact::Step &step) const;
   uint64_t flopsOf(const artifact::Step &step) const;
 
+  /// Returns the name of a step's kernel, "none" if it has none.
+  std::string_view kernelName(const artifact::Step &step) const {
+    return step.kernel == artifact::kNone ? "none"
+                                          : text(kernels()[step.kernel].name);
+  }
+
   /// Describes a guard for reports: "if true, by " and the step that computes
   /// its flag.
   std::string textOf(const artifact::Guard &guard, const char *by) const;
