@@ -121,8 +121,10 @@ Expr frit::importer::firstInOrder(Expr x, int64_t k, bool isDescending) {
     first = inBlocks(first, blocks, isDescending);
     int64_t count = std::min(k, first.keys.size(2));
     Expr taken = firstOfShort(first.keys, count, isDescending);
-    first = {first.keys.gatherElements(taken, 2),
-             first.places.gatherElements(taken, 2)};
+    Expr keys = first.keys.gatherElements(taken, 2);
+    // Elements of a row that is one block have their own indices.
+    bool isWhole = blocks == 1 && length == x.size(1);
+    first = {keys, isWhole ? taken : first.places.gatherElements(taken, 2)};
   };
   // Reduce the candidates: the first k of the row are among the first k of each
   // block.

@@ -143,6 +143,13 @@ static Known compare(arith::CmpFOp op, const Known &a, const Known &b) {
   if ((isOrdered || op.getPredicate() == arith::CmpFPredicate::UNO) &&
       isNumber(a) && isNumber(b))
     return Known(BoolAttr::get(op.getContext(), isOrdered));
+  // Nothing is below -inf or above inf, and NaN is neither.
+  bool isBelowNone = op.getPredicate() == arith::CmpFPredicate::OLT &&
+                     (a.infinity() > 0 || b.infinity() < 0);
+  bool isAboveNone = op.getPredicate() == arith::CmpFPredicate::OGT &&
+                     (a.infinity() < 0 || b.infinity() > 0);
+  if (isBelowNone || isAboveNone)
+    return Known(BoolAttr::get(op.getContext(), false));
   bool comparable =
       (a.infinity() && b.isReal()) || (b.infinity() && a.isReal());
   if (!comparable)
@@ -177,6 +184,71 @@ static Known compare(arith::CmpFOp op, const Known &a, const Known &b) {
     break;
   }
   return Known(BoolAttr::get(op.getContext(), holds));
+}
+
+/// Compares an integer with the least or largest of its type, such as padding
+/// that is last in order.
+static Known compare(arith::CmpIOp op, const Known &a, const Known &b) {
+  using P = arith::CmpIPredicate;
+  auto isEnd = [&](const Known &x, bool isLeast, bool isSigned) {
+    auto number = dyn_cast_if_present<IntegerAttr>(x.value);
+    if (x.kind != Known::constant || !number)
+      return false;
+    const APInt &bits = number.getValue();
+    return isSigned
+               ? isLeast ? bits.isMinSignedValue() : bits.isMaxSignedValue()
+           : isLeast ? bits.isZero()
+                     : bits.isAllOnes();
+  };
+  auto known = [&](bool holds) {
+    return Known(BoolAttr::get(op.getContext(), holds));
+  };
+  P predicate = op.getPredicate();
+  bool isSigned = predicate == P::slt || predicate == P::sle ||
+                  predicate == P::sgt || predicate == P::sge;
+  // x >= y and x > y are y <= x and y < x.
+  bool swaps = predicate == P::sgt || predicate == P::sge ||
+               predicate == P::ugt || predicate == P::uge;
+  const Known &x = swaps ? b : a, &y = swaps ? a : b;
+  switch (predicate) {
+  case P::slt:
+  case P::sgt:
+  case P::ult:
+  case P::ugt:
+    if (isEnd(x, /*isLeast=*/false, isSigned) ||
+        isEnd(y, /*isLeast=*/true, isSigned))
+      return known(false);
+    return Known::real;
+  case P::sle:
+  case P::sge:
+  case P::ule:
+  case P::uge:
+    if (isEnd(x, /*isLeast=*/true, isSigned) ||
+        isEnd(y, /*isLeast=*/false, isSigned))
+      return known(true);
+    return Known::real;
+  default:
+    return Known::real;
+  }
+}
+
+/// Returns the loop whose index a value is.
+static std::optional<unsigned> loopOf(Value value) {
+  if (auto cast = value.getDefiningOp<arith::IndexCastOp>())
+    value = cast.getIn();
+  auto index = value.getDefiningOp<linalg::IndexOp>();
+  return index ? std::optional<unsigned>(index.getDim()) : std::nullopt;
+}
+
+/// Compares the indices of two loops.
+static Known
+compareLoops(arith::CmpIOp op,
+             llvm::function_ref<bool(unsigned loop, unsigned other)> isAhead) {
+  std::optional<unsigned> a = loopOf(op.getLhs()), b = loopOf(op.getRhs());
+  bool isLess = op.getPredicate() == arith::CmpIPredicate::slt;
+  return a && b && isLess && isAhead(*a, *b)
+             ? Known(BoolAttr::get(op.getContext(), false))
+             : Known(Known::real);
 }
 
 static Known select(const Known &condition, const Known &a, const Known &b) {
@@ -255,13 +327,16 @@ static Known evaluate(Operation *op, ArrayRef<Known> x) {
     return floatRule(op, x);
   if (auto comparison = dyn_cast<arith::CmpFOp>(op))
     return compare(comparison, x[0], x[1]);
+  if (auto comparison = dyn_cast<arith::CmpIOp>(op))
+    return compare(comparison, x[0], x[1]);
   if (isa<arith::AndIOp, arith::OrIOp>(op))
     return logical(op, x[0], x[1]);
   return Known::real;
 }
 
 Known frit::evaluateBody(Region &body, ArrayRef<Known> arguments,
-                         llvm::function_ref<Known(Value)> elementOf) {
+                         llvm::function_ref<Known(Value)> elementOf,
+                         llvm::function_ref<bool(unsigned, unsigned)> isAhead) {
   llvm::DenseMap<Value, Known> known;
   for (auto [argument, number] :
        llvm::zip_equal(body.getArguments(), arguments))
@@ -285,6 +360,9 @@ Known frit::evaluateBody(Region &body, ArrayRef<Known> arguments,
       known[result] = elementOf(extract.getTensor());
     else if (op.getNumRegions() || isa<linalg::IndexOp>(op))
       known[result] = unknownNumber(result.getType());
+    else if (auto order = dyn_cast<arith::CmpIOp>(op);
+             order && loopOf(order.getLhs()) && loopOf(order.getRhs()))
+      known[result] = compareLoops(order, isAhead);
     else
       known[result] =
           evaluate(&op, llvm::map_to_vector(op.getOperands(), numberOf));

@@ -69,10 +69,13 @@ AbstractValue unknownNumber(mlir::Type type);
 AbstractValue numbersOf(mlir::Attribute constant);
 
 /// Returns the abstract value that `body` yields. `elementOf` returns the value
-/// of an outside tensor's elements, which the body reads by index.
+/// of an outside tensor's elements, which the body reads by index, and
+/// `isAhead` whether the index of a loop is known to be at least that of
+/// another.
 AbstractValue
 evaluateBody(mlir::Region &body, llvm::ArrayRef<AbstractValue> arguments,
-             llvm::function_ref<AbstractValue(mlir::Value tensor)> elementOf);
+             llvm::function_ref<AbstractValue(mlir::Value tensor)> elementOf,
+             llvm::function_ref<bool(unsigned loop, unsigned other)> isAhead);
 
 } // namespace frit
 

@@ -155,10 +155,17 @@ AbstractValue LoopContent::evaluate(const Place &place,
                         : some && some->operand == operand
                             ? some->number
                             : read(operand, place));
-  return evaluateBody(op->getRegion(0), arguments, [&](Value tensor) {
+  auto elementOf = [&](Value tensor) {
     const PaddedContent &content = contentOf(tensor);
     return place.inside && place.beyond < 0 ? content.inside : content.all();
-  });
+  };
+  // Indices that a body reads are the same in both models, so that one beyond
+  // the small model's is behind those of a loop that is no longer.
+  auto isAhead = [&](unsigned loop, unsigned other) {
+    return place.inside && int(loop) == place.beyond && loop != other &&
+           from[other] <= from[loop];
+  };
+  return evaluateBody(op->getRegion(0), arguments, elementOf, isAhead);
 }
 
 /// Returns the operands with a known element in every line along a loop.

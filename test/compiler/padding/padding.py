@@ -303,6 +303,23 @@ TopK<axis=1,largest=0>(x,k) }
 m (float[3,batch,2] x) => (y,i) <int64[1] k={2}, int64[2] f={3,-1}> { r=Reshape(x,f) e=Exp(r)
 y,i = TopK<axis=1,largest=0>(e,k) }
 """),
+    ("sorted_integers", """
+m (int64[batch,3] x) => (y,i,z,j) { k = Shape<start=0,end=1>(x) c = Cast<to=6>(x)
+y,i = TopK<axis=0,largest=0>(x,k) z,j = TopK<axis=0>(c,k) }
+"""),
+    ("sorted_bytes", """
+m (int64[2,batch] x) => (y,i,z,j) { k = Shape<start=1,end=2>(x) c = Cast<to=2>(x)
+y,i = TopK<axis=1,largest=0>(c,k) z,j = TopK<axis=1>(c,k) }
+"""),
+    ("sorted_ends", """
+m (int64[2,batch] x) => (y,i,z,j) <int64 zero={0}, float inf={inf}, int64 most={9223372036854775807}>
+{ k = Shape<start=1,end=2>(x) f = Cast<to=1>(x) b = Less(x,zero) g = Where(b,f,inf) n = Neg(g)
+y,i = TopK<axis=1>(n,k) h = Where(b,x,most) z,j = TopK<axis=1,largest=0>(h,k) }
+"""),
+    ("nearest_of_each", """
+m (float[2,batch,3] x) => (y,i) <int64[1] k={1}> { t=Transpose<perm=[0,2,1]>(x) d=MatMul(x,t)
+y,i = TopK<axis=2,largest=0>(d,k) }
+"""),
     ("grid_sample", """
 m (float[1,2,batch,5] x, float[1,3,4,2] g) => (y) { y =
 GridSample<align_corners=$,padding_mode="border">(x,g) }
