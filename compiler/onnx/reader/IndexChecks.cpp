@@ -15,6 +15,20 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::importer;
 
+/// Returns the numbers that are in a tensor, if they are known: those of a
+/// table that is repeated are known where the tensor itself is too large to be.
+static DenseElementsAttr knownNumbers(Value value) {
+  DenseElementsAttr known = nn::constantValue(value, mostInTable);
+  const bool isEmpty = nn::tensorType(value).getNumElements() == 0;
+  while (!known && !isEmpty &&
+         isa_and_present<nn::ExpandOp, nn::ReshapeOp, nn::TransposeOp>(
+             value.getDefiningOp())) {
+    value = value.getDefiningOp()->getOperand(0);
+    known = nn::constantValue(value, mostInTable);
+  }
+  return known;
+}
+
 /// Holds the elements of inputs to the ranges of `indices`, and others if the
 /// user asks for that.
 void Node::checkRanges(Value indices, ArrayRef<nn::IndexRange> ranges) {
@@ -41,7 +55,10 @@ void Node::checkRanges(Value indices, ArrayRef<nn::IndexRange> ranges) {
 bool Node::checkIndices(Value indices, ArrayRef<int64_t> limits) {
   if (!indices || limits.empty() || !isa<IntegerType>(elementOf(indices)))
     return true;
-  DenseElementsAttr known = nn::constantValue(indices, mostInTable);
+  // What bounds a number of a tuple is its place.
+  DenseElementsAttr known = limits.size() == 1
+                                ? knownNumbers(indices)
+                                : nn::constantValue(indices, mostInTable);
   if (!known) {
     SmallVector<nn::IndexRange> ranges;
     for (auto [i, limit] : llvm::enumerate(limits)) {
@@ -71,7 +88,7 @@ void Node::checkNumbers(Value numbers, int64_t least, int64_t most,
                         const Twine &use, std::optional<int64_t> other) {
   if (!numbers || !isa<IntegerType>(elementOf(numbers)))
     return;
-  if (DenseElementsAttr known = nn::constantValue(numbers, mostInTable)) {
+  if (DenseElementsAttr known = knownNumbers(numbers)) {
     const bool isUnsigned = known.getElementType().isUnsignedInteger();
     for (const APInt &each : known.getValues<APInt>()) {
       auto number = isUnsigned ? static_cast<int64_t>(each.getZExtValue())
