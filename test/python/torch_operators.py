@@ -116,6 +116,28 @@ def test_types():
            T([5, 250, 255], dtype=torch.uint8)))
 
 
+def test_norms():
+    """Norms of 16 bits may have parameters in f32, as under autocast."""
+    s, b, m, v = R(4), R(4), R(4), torch.rand(4) + 0.5
+    w = R(4, 4, 1, 1)
+    for dtype in torch.float16, torch.bfloat16:
+        x = R(2, 4, 5, 6).to(dtype)
+        hold((lambda x, w, s, b, m, v: (
+            F.batch_norm(F.conv2d(x, w), m, v, s, b),
+            F.batch_norm(x, m, v, s, b),
+            F.batch_norm(F.linear(x[0, 0, :, :4], w[:, :, 0, 0]), m, v, s, b)),
+            x, w.to(dtype), s, b, m, v),
+            (lambda x, s, b: F.instance_norm(x, None, None, s, b), x, s, b))
+    with torch.autocast(DEVICE.type, torch.bfloat16):
+        hold((lambda x, w, s, b, m, v: (
+            F.batch_norm(F.conv2d(x, w), m, v, s, b), F.group_norm(x, 2, s, b),
+            F.instance_norm(F.conv2d(x, w), None, None, s, b)),
+            R(2, 4, 5, 6), w, s, b, m, v))
+    # The exporter gives a convolution of volumes without a bias one that is none.
+    hold((lambda x, w: F.conv3d(x, w, padding=1, groups=2), R(2, 4, 5, 6, 3),
+          R(6, 2, 3, 3, 3)))
+
+
 def test_elements():
     a = T([1., .9, -1., 5., -5., 0., 7.5, -1e-8])
     b = T([.1, .3, .3, -2., 2., 1., -3., 1.])

@@ -181,6 +181,16 @@ static Value normalizeGroups(Node &node, Value x, int64_t groups, Value scale,
   if (nn::tensorType(x).getNumElements() == 0)
     return x;
   int64_t length = product(ArrayRef(shape).drop_front(1)) / groups;
+  Type element = nn::tensorType(x).getElementType();
+  // PyTorch exports norms under autocast with parameters in f32.
+  if (llvm::any_of(ValueRange{scale, bias}, [&](Value v) {
+        return nn::tensorType(v).getElementType() != element;
+      })) {
+    Type work = nn::workType(element);
+    x = node.cast(x, work);
+    scale = node.cast(scale, work);
+    bias = node.cast(bias, work);
+  }
   Value rows = node.reshape(x, {shape[0], groups, length});
   Value ones = node.expand(node.scalar(x, 1), {length});
   Value y = node.create<nn::LayerNormOp>(
@@ -188,7 +198,7 @@ static Value normalizeGroups(Node &node, Value x, int64_t groups, Value scale,
   y = node.reshape(y, form);
   y = node.create<nn::MulOp>({y, node.reshape(scale, affine)});
   y = node.create<nn::AddOp>({y, node.reshape(bias, affine)});
-  return node.reshape(y, shape);
+  return node.cast(node.reshape(y, shape), element);
 }
 
 static bool checkChannels(Node &node, Value x, int64_t groups, int64_t affine) {

@@ -51,26 +51,39 @@ static Value besideSpatial(NNBuilder &b, Value vector, int64_t leading,
   return b.reshape(vector, shape);
 }
 
-/// Returns a batch norm's scale and offset per channel.
+/// Returns a batch norm's scale and offset per channel, in at least f32: its
+/// parameters may be wider than what it normalizes.
 static std::pair<Value, Value> affineOf(NNBuilder &b, BatchNormOp op) {
-  Value variance =
-      b.add(op.getVariance(),
-            b.scalarLike(op.getVariance(), op.getEpsilon().convertToDouble()));
-  Value factor = b.mul(op.getScale(), RsqrtOp::create(b, variance));
-  return {factor, b.sub(op.getBias(), b.mul(op.getMean(), factor))};
+  Type work = workType(tensorType(op.getX()).getElementType());
+  Value variance = b.cast(op.getVariance(), work);
+  variance = b.add(variance,
+                   b.scalarLike(variance, op.getEpsilon().convertToDouble()));
+  Value factor =
+      b.mul(b.cast(op.getScale(), work), RsqrtOp::create(b, variance));
+  Value shift = b.mul(b.cast(op.getMean(), work), factor);
+  return {factor, b.sub(b.cast(op.getBias(), work), shift)};
 }
 
 /// Folds `op`, which multiplies the channels of `conv` by `factor` and then
-/// adds `offset` (either may be null), into the convolution.
+/// adds `offset` (either may be null), into the convolution. They may be wider
+/// than the weights, which are rounded once.
 static void foldAffine(Operation *op, ConvOp conv, Value factor, Value offset,
                        NNBuilder &b, PatternRewriter &rewriter) {
   Value w = conv.getW(), bias = conv.getBias();
+  Type narrow = tensorType(w).getElementType();
+  Type wide = tensorType(factor ? factor : offset).getElementType();
+  if (bias)
+    bias = b.cast(bias, wide);
   if (factor) {
-    w = b.mul(w, besideSpatial(b, factor, 0, tensorType(w).getRank() - 1));
+    w = b.mul(b.cast(w, wide),
+              besideSpatial(b, factor, 0, tensorType(w).getRank() - 1));
+    w = b.cast(w, narrow);
     bias = bias ? b.mul(bias, factor) : bias;
   }
   if (offset)
     bias = bias ? b.add(bias, offset) : offset;
+  if (bias)
+    bias = b.cast(bias, narrow);
   auto folded = cast<ConvOp>(rewriter.clone(*conv));
   folded->setLoc(fuseLocations({conv, op}));
   folded->setOperands({conv.getX(), w});
@@ -121,15 +134,17 @@ struct FoldRowBatchNorm : OpRewritePattern<BatchNormOp> {
     NNBuilder b(op.getLoc(), rewriter);
     auto [factor, offset] = affineOf(b, op);
     MatmulOp product = found->product;
+    Type narrow = type.getElementType();
+    Type wide = tensorType(factor).getElementType();
     if (found->bias)
-      offset = b.add(b.mul(found->bias, factor), offset);
+      offset = b.add(b.mul(b.cast(found->bias, wide), factor), offset);
     Value columns =
         product.getTransposeB() ? besideSpatial(b, factor, 0, 1) : factor;
-    Value w = b.mul(product.getB(), columns);
+    Value w = b.cast(b.mul(b.cast(product.getB(), wide), columns), narrow);
     b.setLoc(fuseLocations({product, op}));
     Value y = MatmulOp::create(b, product.getA(), w, product.getTransposeA(),
                                product.getTransposeB(), product.getTf32());
-    rewriter.replaceOp(op, b.reshape(b.add(y, offset), type.getShape()));
+    rewriter.replaceOp(op, b.reshape(b.add(y, b.cast(offset, narrow)), type.getShape()));
     return success();
   }
 };

@@ -312,6 +312,13 @@ _products("baddbmm", lambda a, b: torch.bmm(a, b))
 _products("addbmm", lambda a, b: torch.bmm(a, b).sum(0))
 
 
+@_replaces("conv3d")
+def _conv3d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    """Without a bias, the exporter writes one of a wrong shape."""
+    return NotImplemented if bias is not None else aten.conv3d.default(
+        x, weight, weight.new_zeros(weight.shape[0]), stride, padding, dilation, groups)
+
+
 def _repeated(heads: torch.Tensor, count: int) -> torch.Tensor:
     """Each head of keys or values as often as queries share it."""
     batch, given, length, size = heads.shape
