@@ -254,6 +254,32 @@ def test_open_sizes():
           lambda: compiled(net, shape={"batch": range(2, 9)})(images(2, 8)))
 
 
+def test_numbers():
+    """Floats that PyTorch passes as tensors are part of the code."""
+    class Scaled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm, self.slope = nn.BatchNorm2d(3), 0.25
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, x):
+            return self.layer(nn.functional.leaky_relu(self.norm(x), self.slope)) * (
+                self.slope + 1)
+
+    net = Scaled().to(DEVICE).eval()
+    fast = torch.compile(net, backend="frit", options=OPTIONS, dynamic=True)
+    for batch in (2, 5, 5):
+        assert told(lambda: same(fast, net, images(batch, 3, 4, 4))) == []
+    # The second value makes PyTorch pass any.
+    function = lambda x, factor: x @ x.T * factor
+    fast, x = compiled(function), images(4, 4)
+    for factor in (2.0, 0.5, 0.0, -0.0, 0.5):
+        assert told(lambda: same(fast, function, x, factor)) == [], factor
+    reason, = told(lambda: [same(fast, function, x, 1 + i / 8) for i in range(20)])
+    assert reason == ("a graph runs in PyTorch: it was called with more than 16 values "
+                      "of its numbers"), reason
+
+
 def test_types():
     net = Net().to(DEVICE).eval()
     x = images(2, 3, 8, 8)

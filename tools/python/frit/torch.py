@@ -44,6 +44,7 @@ from ._errors import ArgumentError, Error
 from ._graphs import Unsupported, exported_model, summary_of
 from ._load import load
 from ._module import Module
+from ._numbers import WithNumbers, numbers_of
 from ._sizes import open_sizes
 from ._split import Split, split
 
@@ -337,6 +338,19 @@ def _has_checkpoint(graph: torch.fx.GraphModule) -> bool:
                for node in part.graph.nodes)
 
 
+def _callable_of(graph: torch.fx.GraphModule, examples: Sequence[Any],
+                 options: Mapping[str, Any]) -> Callable[..., Any]:
+    """Returns what is called instead of a graph of tensors and sizes."""
+    if any(is_traceable_wrapper_subclass(e) for e in examples):
+        if not all(isinstance(e, torch.Tensor) for e in examples):
+            _tell("it has open sizes, and weights of a class of tensors of their own")
+            return graph.forward
+        nodes = [n for n in graph.graph.nodes if n.op == "placeholder"]
+        return _Unwrapped(graph, [_is_weight(node, example)
+                                  for node, example in zip(nodes, examples)], options)
+    return _Graph(graph, examples, options).callable()
+
+
 def backend(graph: torch.fx.GraphModule, examples: Sequence[Any], *,
             options: Mapping[str, Any] | None = None, **_: Any):
     """The backend "frit" of `torch.compile`. Compiles at the first call."""
@@ -367,14 +381,10 @@ def backend(graph: torch.fx.GraphModule, examples: Sequence[Any], *,
         if value.is_complex():
             _tell(f"it returns tensors of {value.dtype}")
             return graph.forward
-    if any(is_traceable_wrapper_subclass(e) for e in examples):
-        if not all(isinstance(e, torch.Tensor) for e in examples):
-            _tell("it has open sizes, and weights of a class of tensors of their own")
-            return graph.forward
-        nodes = [n for n in graph.graph.nodes if n.op == "placeholder"]
-        return _Unwrapped(graph, [_is_weight(node, example)
-                                  for node, example in zip(nodes, examples)], given)
-    return _Graph(graph, examples, given).callable()
+    if places := numbers_of(graph, examples):
+        return WithNumbers(graph, places, lambda part, rest: _callable_of(
+            part, rest, given), _tell)
+    return _callable_of(graph, examples, given)
 
 
 def export(model: torch.nn.Module, args: tuple, kwargs: dict | None = None, *,
