@@ -85,8 +85,15 @@ private:
     outputs.sayGpu();
     if (options.emit == Emit::shared || options.emit == Emit::object)
       warnOfHosts(options, outputs.diagnostics);
+    bool isRandom = false;
+    for (ModelSource &source : *sources)
+      source.import.onRandom = [&](StringRef) { isRandom = true; };
     if (failed(readOptionFiles(*sources)) || failed(pipeline.run(*sources)))
       return failure();
+    if (!isRandom && options.inputs.front().import.randomWeights)
+      outputs.diagnostics.warning(
+          "-frandom-weights has no effect on a model that lacks no weights "
+          "[-Wunused]");
     return outputs.finish();
   }
 

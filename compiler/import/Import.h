@@ -89,6 +89,8 @@ struct ImportOptions {
   std::function<void(llvm::StringRef path)> onFile;
   /// Called with each weight file that is read and its mapping.
   std::function<void(llvm::StringRef path, llvm::StringRef bytes)> onMap;
+  /// Called with each weight whose elements `randomWeights` makes up.
+  std::function<void(llvm::StringRef name)> onRandom;
 };
 
 /// Imports the ONNX model in `file`; external data is found relative to `path`.

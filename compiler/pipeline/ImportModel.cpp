@@ -52,16 +52,41 @@ LogicalResult Pipeline::import(ModelSource &source) {
   return success();
 }
 
-/// Warns of patterns for nodes that stay f32 which match no node.
+/// Returns whether a model has values of 16 bits itself.
+static bool hasHalves(ModuleOp model) {
+  auto isHalf = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && (tensor.getElementType().isF16() ||
+                      tensor.getElementType().isBF16());
+  };
+  return model
+      .walk([&](Operation *op) {
+        bool found = llvm::any_of(op->getResultTypes(), isHalf);
+        return found ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Warns of nodes that stay f32 in models that are, and of patterns which match
+/// no node.
 void Pipeline::warnOfKeptNames() {
+  auto warn = [&] {
+    return emitWarning(FileLineColLoc::get(&context, options.keepWideFile,
+                                           /*line=*/0, /*column=*/0));
+  };
   SmallVector<StringRef> names;
-  for (EntryPoint &entry : entries)
-    for (OwningOpRef<ModuleOp> &variant : entry.model.modules)
+  bool isWide = true;
+  for (EntryPoint &entry : entries) {
+    isWide &= precisionOf(options, entry) == "fp32";
+    for (OwningOpRef<ModuleOp> &variant : entry.model.modules) {
+      isWide &= !hasHalves(*variant);
       variant->walk(
           [&](Operation *op) { llvm::append_range(names, nodeNamesOf(op)); });
+    }
+  }
+  if (isWide && !options.keepWideFile.empty())
+    warn() << "-fkeep-fp32 has no effect without -fprecision=, on a model that "
+              "computes in f32 [-Wunused]";
   for (const std::string &pattern : options.keepWide)
-    checkPatterns(pattern, names, "node", " [-Wpattern]", [&] {
-      return emitWarning(FileLineColLoc::get(&context, options.keepWideFile,
-                                             /*line=*/0, /*column=*/0));
-    });
+    checkPatterns(pattern, names, "node", " [-Wpattern]", warn);
 }

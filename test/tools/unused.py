@@ -90,6 +90,22 @@ for arguments, options in {
     assert done.returncode == 0 and done.stderr == said, (arguments, done.stderr, said)
     assert run("fritc", MODEL, *arguments.split(), "-o", "out", "-Wno-unused").stderr == ""
 
+with open("keep", "w") as file:
+    file.write("*\n")
+KEPT = ("warning: keep: -fkeep-fp32 has no effect without -fprecision=, on a model that computes in "
+        "f32 [-Wunused]\n")
+for arguments, message in {
+    "-frandom-weights=1":
+        "warning: -frandom-weights has no effect on a model that lacks no weights [-Wunused]\n",
+    "-fkeep-fp32=keep": KEPT,
+    "-fkeep-fp32=keep -fprecision=fp32": KEPT,
+    "-fkeep-fp32=keep -fprecision=fp16": "",
+    "-fkeep-fp32=keep -fprecision=tf32": "",
+}.items():
+    for stage in "-march=x86-64", "--emit=nn":
+        done = run("fritc", MODEL, stage, *arguments.split(), "-o", "out")
+        assert done.returncode == 0 and done.stderr == message, (arguments, stage, done.stderr)
+
 done = run("fritc", MODEL, "-march=x86-64", "-Rpass=fuson", "-o", "out")
 assert done.stderr == (
     "warning: -Rpass=fuson has no effect: its remarks are fork, fusion, guard, quantization or "

@@ -129,6 +129,8 @@ static uint64_t roundedBits(double value, const llvm::fltSemantics &semantics) {
 /// elements are drawn from 4096 rounded values.
 Bytes TensorReader::random(const TensorProto &tensor, int64_t count,
                            Type element) {
+  if (options.onRandom)
+    options.onRandom(tensor.name());
   auto owned = std::make_shared<std::vector<char>>(
       static_cast<size_t>(count * elementBytes(element)));
   auto type = dyn_cast<FloatType>(element);

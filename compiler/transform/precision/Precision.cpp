@@ -378,13 +378,14 @@ void Narrowing::run(Block &block) {
     rewrite(op);
 }
 
-/// Sets `tf32` on contractions, except those that compute angles.
-static void setTf32(Block &block) {
+/// Sets `tf32` on contractions, except those that `keep` names or that compute
+/// angles.
+static void setTf32(ArrayRef<std::string> keep, Block &block) {
   WideReaders readers({}, block);
   for (Operation &op : block)
     if (isa<MatmulOp, ConvOp, AttentionOp>(op) &&
         hasElement(op.getResult(0), Float32Type::get(op.getContext())) &&
-        !multipliesCoordinates(&op) &&
+        !isNamed(keep, &op) && !multipliesCoordinates(&op) &&
         !(computesAngles(&op) && readers.passes(&op)))
       op.setAttr("tf32", UnitAttr::get(op.getContext()));
 }
@@ -415,7 +416,7 @@ public:
     if (mode == "fp32")
       return;
     if (mode == "tf32") {
-      inEach(setTf32);
+      inEach([&](Block &block) { setTf32(kept, block); });
       return;
     }
     if (mode == "fp16" || mode == "amp-fp16")
