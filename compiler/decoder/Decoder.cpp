@@ -14,9 +14,6 @@ using namespace mlir;
 using namespace frit;
 using namespace frit::decoder;
 
-/// The context that is chosen unless the model or the user has a smaller one.
-static constexpr int64_t kDefaultContext = 4096;
-
 bool decoder::isDecoderFolder(StringRef path) {
   auto has = [&](StringRef name) {
     return llvm::sys::fs::is_regular_file(pathIn(path, name));

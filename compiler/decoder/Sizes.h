@@ -13,6 +13,9 @@ namespace frit::decoder {
 /// The largest context that a model can be compiled for.
 inline constexpr int64_t kLargestContext = int64_t(1) << 22;
 
+/// The context that is chosen unless the model or the user has a smaller one.
+inline constexpr int64_t kDefaultContext = 4096;
+
 /// What is compiled of a decoder.
 struct DecoderSizes {
   int64_t batch = 1;      ///< sequences

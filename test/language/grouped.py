@@ -162,6 +162,54 @@ def check_errors(work, model):
     print("ok errors")
 
 
+def check_folder(work, model):
+    """genai_config.json names the file, the context and the tokens that end a text."""
+    folder = work / "folder"
+    folder.mkdir()
+    onnx.save(build(model), folder / "decoder.onnx")
+    config = {"model": {"type": "llama", "context_length": 32, "eos_token_id": [3, 44],
+                        "decoder": {"filename": "decoder.onnx"}}, "search": {"top_k": 1}}
+
+    def write(**changes):
+        (folder / "genai_config.json").write_text(json.dumps({"model": config["model"] | changes}))
+
+    def fritc(source, *options):
+        return subprocess.run(["fritc", source, "-march=x86-64-v3", "-fshape=chunk=8", *options,
+                               "-o", work / "f.so"], capture_output=True, text=True)
+
+    write()
+    done = fritc(folder)
+    assert done.returncode == 0, done.stderr
+    module = frit.load(work / "f.so", device="cpu", threads=1)
+    expected = model.generate(PROMPT, 32 - len(PROMPT) + 1)
+    assert list(module.generate(PROMPT)) == expected
+    language = frit.from_pretrained(folder, options=["--context=16"], march="x86-64-v3")
+    assert language.ends == [3, 44], language.ends
+    for source in folder, folder / "decoder.onnx":
+        done = fritc(source, "--context=33")
+        assert done.returncode == 2 and done.stderr == (
+            "fritc: error: --context is at most 32, the context_length of genai_config.json "
+            f"beside '{folder}/decoder.onnx'\n"), done
+    # It says nothing of another file.
+    (folder / "decoder.onnx").rename(folder / "other.onnx")
+    assert fritc(folder / "other.onnx", "--context=33").returncode == 0
+    for changes, message in (
+            ({"decoder": {"filename": "../folder/other.onnx"}},
+             "'model.decoder.filename' must be a file in this folder"),
+            ({"decoder": {}}, "'model.decoder.filename' must be a file's name"),
+            ({"decoder": None}, "'model.decoder' must be an object"),
+            ({"context_length": -1}, "'model.context_length' must be a number of tokens"),
+            ({"vision": {}}, "'model.vision' is a part besides the decoder, which frit does not "
+                             "join"),
+            ({"decoder": {"pipeline": []}}, "'model.decoder.pipeline' divides the decoder into "
+                                            "files, which frit does not join")):
+        write(**changes)
+        done = fritc(folder)
+        assert done.returncode == 1 and done.stderr == (
+            f"fritc: error: {folder}/genai_config.json: {message}\n"), done
+    print("ok folder")
+
+
 work = Path(sys.argv[1])
 work.mkdir(parents=True, exist_ok=True)
 path, model = check(work, "packed", "llama")
@@ -173,4 +221,5 @@ check(work, "narrow", "mistral", window=5)
 check(work, "forgets", "mistral", window=8, forgets=True)
 check(work, "coded", "llama", coded=True)
 emulate(path, ["prefill", "decode"], "--context=16", "-fshape=chunk=2")
+check_folder(work, model)
 check_errors(work, model)

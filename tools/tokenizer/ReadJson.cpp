@@ -201,11 +201,13 @@ static Fault readOptionalText(const std::string &path, std::string &text) {
 }
 
 Fault frit::tokenizer::readNeighbours(const std::string &folder, Parts &parts) {
-  Json config, generation;
+  Json config, generation, genai;
   if (Fault fault = readOptionalJson(folder + "/tokenizer_config.json", config))
     return fault;
   if (Fault fault =
           readOptionalJson(folder + "/generation_config.json", generation))
+    return fault;
+  if (Fault fault = readOptionalJson(folder + "/genai_config.json", genai))
     return fault;
   parts.begin = namedToken(Node(config)["bos_token"], parts);
   addEnd(namedToken(Node(config)["eos_token"], parts), parts);
@@ -217,15 +219,17 @@ Fault frit::tokenizer::readNeighbours(const std::string &folder, Parts &parts) {
         !(token.isText() ? token : token["content"]).read(text))
       parts.namedTokens.emplace_back(name, text);
   }
-  const Node ends = Node(generation)["eos_token_id"];
-  std::vector<Node> list;
-  if (ends.isArray())
-    (void)ends.read(list).message();
-  else
-    list.push_back(ends);
-  for (const Node &end : list)
-    if (uint32_t id = 0; !end.read(id) && id < Vocabulary::kMostTokens)
-      addEnd(TokenId(id), parts);
+  for (const Node &ends : {Node(generation)["eos_token_id"],
+                           Node(genai)["model"]["eos_token_id"]}) {
+    std::vector<Node> list;
+    if (ends.isArray())
+      (void)ends.read(list).message();
+    else
+      list.push_back(ends);
+    for (const Node &end : list)
+      if (uint32_t id = 0; !end.read(id) && id < Vocabulary::kMostTokens)
+        addEnd(TokenId(id), parts);
+  }
 
   if (Fault fault =
           readOptionalText(folder + "/chat_template.jinja", parts.chatTemplate))

@@ -34,8 +34,8 @@ enum class Shown { text, everything };
 class Tokenizer {
 public:
   /// Loads a folder with tokenizer.json, such a file, or a GGUF file. Reads
-  /// tokenizer_config.json, generation_config.json and chat_template.jinja
-  /// beside tokenizer.json if they are there.
+  /// tokenizer_config.json, generation_config.json, genai_config.json and
+  /// chat_template.jinja beside tokenizer.json if they are there.
   static tools::Fault load(const std::string &path, Tokenizer &tokenizer);
   /// Read the bytes of a tokenizer.json and of a GGUF file.
   static tools::Fault readJson(tools::Bytes bytes, Tokenizer &tokenizer);

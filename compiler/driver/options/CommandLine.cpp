@@ -55,6 +55,8 @@ bool CommandLine::readInput() {
     input.isDecoder =
         decoder::isDecoderFolder(input.path) || gguf::isModel(input.path);
     input.hasCaches = !input.isDecoder && args.hasArg(OPT_context_EQ);
+    if (!findGenai(input))
+      return false;
     protectInput(input.path);
   }
   findParts();

@@ -73,6 +73,7 @@ private:
   bool checkFiles();
   bool readInput();
   void findParts();
+  bool findGenai(ModelInput &input);
   bool readOutput();
   bool readTargets();
   bool readMachine();

@@ -117,6 +117,12 @@ bool CommandLine::readDecoder() {
   options.hasPrecision = args.hasArg(OPT_fprecision_EQ);
   bool any = false;
   for (const ModelInput &input : options.inputs) {
+    if (input.mostContext && !options.context)
+      options.context = std::min(input.mostContext, decoder::kDefaultContext);
+    if (input.mostContext && *options.context > input.mostContext)
+      return wrong("--context is at most " + Twine(input.mostContext) +
+                   ", the context_length of genai_config.json beside '" +
+                   input.path + "'");
     any |= input.isDecoder || input.hasCaches;
     if ((input.isDecoder && !checkDecoder(input)) ||
         (input.hasCaches && !checkCaches(input)))

@@ -2,6 +2,7 @@
 
 #include "compiler/driver/ModelInput.h"
 #include "compiler/driver/options/CommandLine.h"
+#include "compiler/driver/options/GenaiConfig.h"
 #include "compiler/import/CacheShapes.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -42,6 +43,27 @@ static std::vector<std::string> partsIn(StringRef folder) {
     if (std::string path = at(name); !path.empty())
       parts.push_back(path);
   return parts;
+}
+
+/// Takes the decoder of a folder of onnxruntime-genai, whose name may also be
+/// the input, and the context that it is for.
+bool CommandLine::findGenai(ModelInput &input) {
+  bool isFolder = llvm::sys::fs::is_directory(input.path);
+  if (input.isDecoder || input.isNamed || (!isFolder && !input.hasCaches))
+    return true;
+  StringRef folder =
+      isFolder ? input.path : llvm::sys::path::parent_path(input.path);
+  auto config = readGenaiConfig(folder.empty() ? "." : folder);
+  if (!config)
+    return wrong(llvm::toString(config.takeError()), kBadInput);
+  // The configuration of another file in the folder says nothing of this one.
+  if (!*config || (!isFolder && llvm::sys::path::filename((*config)->file) !=
+                                    llvm::sys::path::filename(input.path)))
+    return true;
+  input.path = (*config)->file;
+  input.hasCaches = true;
+  input.mostContext = (*config)->context;
+  return true;
 }
 
 /// Makes files that are an encoder and its decoder one input.

@@ -55,6 +55,7 @@ struct ModelInput {
   llvm::SmallVector<std::string> states = {};
   bool isDecoder = false; ///< a language model: its folder or a GGUF file
   bool hasCaches = false; ///< a language model's files, whose caches are inputs
+  int64_t mostContext = 0; ///< of genai_config.json beside it; 0: nothing says
   /// Of a language model with an encoder: the paths of its files.
   std::vector<std::string> parts = {};
 };

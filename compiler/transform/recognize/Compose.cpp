@@ -144,7 +144,8 @@ struct FoldRowBatchNorm : OpRewritePattern<BatchNormOp> {
     b.setLoc(fuseLocations({product, op}));
     Value y = MatmulOp::create(b, product.getA(), w, product.getTransposeA(),
                                product.getTransposeB(), product.getTf32());
-    rewriter.replaceOp(op, b.reshape(b.add(y, b.cast(offset, narrow)), type.getShape()));
+    rewriter.replaceOp(
+        op, b.reshape(b.add(y, b.cast(offset, narrow)), type.getShape()));
     return success();
   }
 };

@@ -14,10 +14,13 @@ from ._texts import stream
 
 
 def _read_ends(folder: Path) -> list[int]:
-    """The tokens that end a text, of generation_config.json or config.json."""
-    for name in ("generation_config.json", "config.json"):
+    """The tokens that end a text, of generation_config.json, genai_config.json or
+    config.json."""
+    for name in ("generation_config.json", "genai_config.json", "config.json"):
         try:
-            ends = json.loads((folder / name).read_text(encoding="utf-8")).get("eos_token_id")
+            config = json.loads((folder / name).read_text(encoding="utf-8"))
+            config = config.get("model") if name == "genai_config.json" else config
+            ends = config.get("eos_token_id")
         except (OSError, ValueError, AttributeError, RecursionError):
             continue
         ends = ends if isinstance(ends, list) else [ends]
@@ -101,7 +104,8 @@ def from_pretrained(folder: str | os.PathLike, output: str | os.PathLike | None 
         print(*model.generate("The capital of France is", 32), sep="")
 
     Args:
-      folder: config.json, safetensors and, for texts, tokenizer.json.
+      folder: config.json, safetensors and, for texts, tokenizer.json; or one of
+        onnxruntime-genai, with genai_config.json and an ONNX file.
       output, options, compile_options: as for `compile`.
     """
     folder = Path(folder)
