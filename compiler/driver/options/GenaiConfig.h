@@ -1,4 +1,5 @@
-//===- GenaiConfig.h - Folders of onnxruntime-genai -----------*- C++ -* --===//
+//===- GenaiConfig.h - Folders of onnxruntime-genai -----------------------===//
+//===//
 
 #ifndef FRIT_COMPILER_DRIVER_OPTIONS_GENAICONFIG_H
 #define FRIT_COMPILER_DRIVER_OPTIONS_GENAICONFIG_H
