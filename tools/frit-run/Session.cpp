@@ -174,7 +174,8 @@ bool Session::takeSizes(size_t input, const std::string &source) {
 }
 
 /// Returns how to generate an input. What the model takes as indices is in
-/// their range, unless the user gives another.
+/// their range, unless the user gives another. Ranges are those of the largest
+/// variant: where a dimension of the call has one entry, there is index 0 only.
 RandomSpec Session::inRange(const GeneratedInput &entry,
                             frit_dtype dtype) const {
   RandomSpec spec = entry.random;
@@ -191,7 +192,8 @@ RandomSpec Session::inRange(const GeneratedInput &entry,
     return spec;
   spec.hasRange = true;
   spec.low = double(std::clamp<int64_t>(0, least, most));
-  spec.high = double(std::clamp<int64_t>(1, least, most)) + 1;
+  const bool isOne = std::find(sizes.begin(), sizes.end(), 1) != sizes.end();
+  spec.high = double(std::clamp<int64_t>(isOne ? 0 : 1, least, most)) + 1;
   return spec;
 }
 
