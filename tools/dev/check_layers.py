@@ -26,7 +26,7 @@ COMPILER = ["compiler/", "dialects/", *MLIR]
 RUNTIME = ["runtime/", "frit/", "nlohmann/"]
 SCALAR = ["codegen/cuda/device/", "codegen/cuda/scalar/", "dialects/",
           *ARTIFACT, *MLIR]
-SKELETON = ["codegen/cuda/memory/", "codegen/cuda/epilogue/",
+SKELETON = ["codegen/cuda/memory/", "codegen/cuda/reduction/", "codegen/cuda/epilogue/",
             "codegen/cuda/contraction/", "codegen/cuda/integer/", "codegen/cuda/attention/",
             "codegen/cuda/target/", *SCALAR]
 LIBRARY = ["codegen/cuda/library/", *SKELETON]
@@ -40,6 +40,7 @@ LAYERS = {
     "codegen/cuda/epilogue": ["codegen/cuda/epilogue/", "codegen/cuda/target/Problem.h",
                               *SCALAR],
     "codegen/cuda/memory": SKELETON,
+    "codegen/cuda/reduction": SKELETON,
     "codegen/cuda/contraction": SKELETON,
     "codegen/cuda/integer": SKELETON,
     "codegen/cuda/attention": SKELETON,

@@ -28,8 +28,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CODEGEN_CUDA_MEMORY_ROW_COLUMNS_CUH
-#define FRIT_CODEGEN_CUDA_MEMORY_ROW_COLUMNS_CUH
+#ifndef FRIT_CODEGEN_CUDA_REDUCTION_ROW_COLUMNS_CUH
+#define FRIT_CODEGEN_CUDA_REDUCTION_ROW_COLUMNS_CUH
 
 #include "frit/row.cuh"
 
@@ -153,4 +153,4 @@ __device__ inline void rowColumns(const Body &body, unsigned rows) {
 
 } // namespace frit
 
-#endif // FRIT_CODEGEN_CUDA_MEMORY_ROW_COLUMNS_CUH
+#endif // FRIT_CODEGEN_CUDA_REDUCTION_ROW_COLUMNS_CUH

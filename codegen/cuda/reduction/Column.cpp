@@ -1,6 +1,6 @@
 //===- Column.cpp - Reductions along columns ------------------------------===//
 
-#include "codegen/cuda/memory/RowKernel.h"
+#include "codegen/cuda/reduction/RowKernel.h"
 #include "dialects/nn/operators/Statistics.h"
 #include "dialects/nn/rewrites/SplitReductions.h"
 

@@ -20,8 +20,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CODEGEN_CUDA_MEMORY_COLUMN_CUH
-#define FRIT_CODEGEN_CUDA_MEMORY_COLUMN_CUH
+#ifndef FRIT_CODEGEN_CUDA_REDUCTION_COLUMN_CUH
+#define FRIT_CODEGEN_CUDA_REDUCTION_COLUMN_CUH
 
 #include "frit/copy.cuh"
 
@@ -297,4 +297,4 @@ __device__ inline void columnJoint(const Body &body, unsigned rows,
 
 } // namespace frit
 
-#endif // FRIT_CODEGEN_CUDA_MEMORY_COLUMN_CUH
+#endif // FRIT_CODEGEN_CUDA_REDUCTION_COLUMN_CUH

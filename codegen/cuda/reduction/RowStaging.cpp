@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/cuda/memory/RowKernel.h"
+#include "codegen/cuda/reduction/RowKernel.h"
 
 using namespace mlir;
 using namespace frit;

@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CODEGEN_CUDA_MEMORY_SEGMENT_SUM_CUH
-#define FRIT_CODEGEN_CUDA_MEMORY_SEGMENT_SUM_CUH
+#ifndef FRIT_CODEGEN_CUDA_REDUCTION_SEGMENT_SUM_CUH
+#define FRIT_CODEGEN_CUDA_REDUCTION_SEGMENT_SUM_CUH
 
 #include "frit/base.cuh"
 
@@ -103,4 +103,4 @@ __device__ inline void segmentSum(const T *x, const int64_t *order,
 
 } // namespace frit
 
-#endif // FRIT_CODEGEN_CUDA_MEMORY_SEGMENT_SUM_CUH
+#endif // FRIT_CODEGEN_CUDA_REDUCTION_SEGMENT_SUM_CUH

@@ -28,8 +28,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CODEGEN_CUDA_MEMORY_GROUP_NORM_CUH
-#define FRIT_CODEGEN_CUDA_MEMORY_GROUP_NORM_CUH
+#ifndef FRIT_CODEGEN_CUDA_REDUCTION_GROUP_NORM_CUH
+#define FRIT_CODEGEN_CUDA_REDUCTION_GROUP_NORM_CUH
 
 #include "frit/tma.cuh"
 
@@ -245,4 +245,4 @@ __device__ inline void groupNorm(const Body &body) {
 
 } // namespace frit
 
-#endif // FRIT_CODEGEN_CUDA_MEMORY_GROUP_NORM_CUH
+#endif // FRIT_CODEGEN_CUDA_REDUCTION_GROUP_NORM_CUH

@@ -1,6 +1,6 @@
 //===- Row.cpp - Reductions along rows ------------------------------------===//
 
-#include "codegen/cuda/memory/RowKernel.h"
+#include "codegen/cuda/reduction/RowKernel.h"
 #include "dialects/nn/rewrites/SideOutputs.h"
 
 using namespace mlir;

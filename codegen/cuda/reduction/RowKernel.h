@@ -20,8 +20,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CODEGEN_CUDA_MEMORY_ROWKERNEL_H
-#define FRIT_CODEGEN_CUDA_MEMORY_ROWKERNEL_H
+#ifndef FRIT_CODEGEN_CUDA_REDUCTION_ROWKERNEL_H
+#define FRIT_CODEGEN_CUDA_REDUCTION_ROWKERNEL_H
 
 #include "codegen/cuda/memory/MemorySkeleton.h"
 
@@ -219,4 +219,4 @@ nn::Match<std::unique_ptr<RowKernel>> buildRowKernel(Problem &problem,
 
 } // namespace frit::cuda
 
-#endif // FRIT_CODEGEN_CUDA_MEMORY_ROWKERNEL_H
+#endif // FRIT_CODEGEN_CUDA_REDUCTION_ROWKERNEL_H

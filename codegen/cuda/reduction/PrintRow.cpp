@@ -1,6 +1,6 @@
 //===- PrintRow.cpp - Reductions along rows -------------------------------===//
 
-#include "codegen/cuda/memory/RowKernel.h"
+#include "codegen/cuda/reduction/RowKernel.h"
 
 using namespace mlir;
 using namespace frit;

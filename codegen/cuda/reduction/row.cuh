@@ -52,8 +52,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CODEGEN_CUDA_MEMORY_ROW_CUH
-#define FRIT_CODEGEN_CUDA_MEMORY_ROW_CUH
+#ifndef FRIT_CODEGEN_CUDA_REDUCTION_ROW_CUH
+#define FRIT_CODEGEN_CUDA_REDUCTION_ROW_CUH
 
 #include "frit/copy.cuh"
 
@@ -309,4 +309,4 @@ __device__ inline void row(const Body &body, unsigned rows, unsigned cols) {
 
 } // namespace frit
 
-#endif // FRIT_CODEGEN_CUDA_MEMORY_ROW_CUH
+#endif // FRIT_CODEGEN_CUDA_REDUCTION_ROW_CUH

@@ -1,6 +1,6 @@
 //===- RowKernel.cpp - A fusion as phases over rows -----------------------===//
 
-#include "codegen/cuda/memory/RowKernel.h"
+#include "codegen/cuda/reduction/RowKernel.h"
 
 using namespace mlir;
 using namespace frit;

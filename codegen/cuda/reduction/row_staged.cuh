@@ -42,8 +42,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FRIT_CODEGEN_CUDA_MEMORY_ROW_STAGED_CUH
-#define FRIT_CODEGEN_CUDA_MEMORY_ROW_STAGED_CUH
+#ifndef FRIT_CODEGEN_CUDA_REDUCTION_ROW_STAGED_CUH
+#define FRIT_CODEGEN_CUDA_REDUCTION_ROW_STAGED_CUH
 
 #include "frit/row.cuh"
 
@@ -291,4 +291,4 @@ __device__ inline void rowStaged(const Body &body, unsigned rows) {
 
 } // namespace frit
 
-#endif // FRIT_CODEGEN_CUDA_MEMORY_ROW_STAGED_CUH
+#endif // FRIT_CODEGEN_CUDA_REDUCTION_ROW_STAGED_CUH

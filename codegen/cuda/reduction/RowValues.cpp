@@ -1,6 +1,6 @@
 //===- RowValues.cpp - Values that a row kernel keeps ---------------------===//
 
-#include "codegen/cuda/memory/RowKernel.h"
+#include "codegen/cuda/reduction/RowKernel.h"
 
 using namespace mlir;
 using namespace frit;
