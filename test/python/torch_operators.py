@@ -9,8 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-import frit._corrections
 import frit._graphs
+import frit._replacements
 from torch_support import DEVICE, compiled, fails, flat, run_tests, told
 
 R, T, inf, nan = torch.randn, torch.tensor, math.inf, math.nan
@@ -238,13 +238,13 @@ def test_export():
 
 def test_checked():
     """The first results are compared with PyTorch's."""
-    table = dict(frit._corrections._TABLE)
+    table = dict(frit._replacements.TABLE)
     cast = frit._graphs._cast_results
     divided = (lambda x: F.avg_pool2d(x + 1, 2, divisor_override=5), R(1, 1, 4, 4))
     summed = (lambda x: x.sum(), torch.ones(4).half())
     signs = (lambda x: torch.signbit(x * 1), T([-0., 0., -1.]))
     try:
-        frit._corrections._TABLE.clear()
+        frit._replacements.TABLE.clear()
         frit._graphs._cast_results = lambda *_: None
         reason, = hold(divided, falls=True)
         assert reason.startswith("a graph runs in PyTorch: 4 of 4 elements of its "
@@ -262,7 +262,7 @@ def test_checked():
             assert told(lambda: fast(x)) == []
             assert not torch.allclose(fast(x), divided[0](x))
     finally:
-        frit._corrections._TABLE.update(table)
+        frit._replacements.TABLE.update(table)
         frit._graphs._cast_results = cast
     # It takes roundings, and results that are nothing but roundings.
     for dtype in torch.float32, torch.float16, torch.bfloat16:
