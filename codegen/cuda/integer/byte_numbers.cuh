@@ -23,11 +23,7 @@ struct ByteOf {
 
   /// Returns the byte in the lowest bits of `high`, whose lowest byte is 0.
   __device__ uint32_t under(uint32_t high) const {
-#ifdef FRIT_EMULATE
-    return high | (word >> 8 * at & 255);
-#else
-    return __byte_perm(word, high, 0x7650 | at);
-#endif
+    return selectBytes(word, high, 0x7650 | at);
   }
   __device__ operator int8_t() const { return int8_t(under(0)); }
 };

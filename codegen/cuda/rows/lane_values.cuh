@@ -52,17 +52,6 @@ __device__ inline float sumOverLanes(float (&values)[Count]) {
   return values[0];
 }
 
-/// Returns the larger ones of pairs of 16-bit numbers.
-__device__ inline uint32_t largerOfPairs(uint32_t a, uint32_t b) {
-#ifdef FRIT_EMULATE
-  uint32_t low = (a & 0xffff) > (b & 0xffff) ? a : b;
-  uint32_t high = a >> 16 > b >> 16 ? a : b;
-  return (low & 0xffff) | (high & 0xffff0000);
-#else
-  return __vmaxu2(a, b);
-#endif
-}
-
 } // namespace frit
 
 #endif // FRIT_CODEGEN_CUDA_ROWS_LANE_VALUES_CUH

@@ -21,6 +21,7 @@
 #ifndef FRIT_CODEGEN_CUDA_ROWS_SCALED_ROWS_CUH
 #define FRIT_CODEGEN_CUDA_ROWS_SCALED_ROWS_CUH
 
+#include "frit/bytes.cuh"
 #include "frit/code_lanes.cuh"
 #include "frit/lane_values.cuh"
 
@@ -264,7 +265,8 @@ template <class P> struct ScaledRows {
     if constexpr (kSame<typename P::A, bf16> && !kNormalizesRows<P>) {
 #pragma unroll
       for (int i = 0; i < 4; ++i)
-        largest = largerOfPairs(largest, elements.at[i] & 0x7fff7fff);
+        largest = extremeOfPairs<uint16_t, true>(largest,
+                                                 elements.at[i] & 0x7fff7fff);
       uint32_t low = largest << 16, high = largest & 0xffff0000;
       largest = low > high ? low : high;
     } else {

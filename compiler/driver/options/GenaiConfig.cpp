@@ -3,7 +3,8 @@
 //   {"model": {"context_length": 131072, "type": "llama",
 //              "decoder": {"filename": "model.onnx", ...}, ...}, "search": ...}
 //
-// Of the other members, the tokenizer reads the tokens that end a text.
+// The tokenizer reads the tokens that end a text from the same file. No other
+// member has an effect.
 //
 //===----------------------------------------------------------------------===//
 

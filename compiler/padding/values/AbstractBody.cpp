@@ -200,36 +200,22 @@ static Known compare(arith::CmpIOp op, const Known &a, const Known &b) {
            : isLeast ? bits.isZero()
                      : bits.isAllOnes();
   };
-  auto known = [&](bool holds) {
-    return Known(BoolAttr::get(op.getContext(), holds));
-  };
   P predicate = op.getPredicate();
-  bool isSigned = predicate == P::slt || predicate == P::sle ||
-                  predicate == P::sgt || predicate == P::sge;
+  if (predicate == P::eq || predicate == P::ne)
+    return Known::real;
+  auto isOneOf = [&](std::initializer_list<P> some) {
+    return llvm::is_contained(some, predicate);
+  };
+  bool isSigned = isOneOf({P::slt, P::sle, P::sgt, P::sge});
+  bool isStrict = isOneOf({P::slt, P::sgt, P::ult, P::ugt});
   // x >= y and x > y are y <= x and y < x.
-  bool swaps = predicate == P::sgt || predicate == P::sge ||
-               predicate == P::ugt || predicate == P::uge;
+  bool swaps = isOneOf({P::sgt, P::sge, P::ugt, P::uge});
   const Known &x = swaps ? b : a, &y = swaps ? a : b;
-  switch (predicate) {
-  case P::slt:
-  case P::sgt:
-  case P::ult:
-  case P::ugt:
-    if (isEnd(x, /*isLeast=*/false, isSigned) ||
-        isEnd(y, /*isLeast=*/true, isSigned))
-      return known(false);
-    return Known::real;
-  case P::sle:
-  case P::sge:
-  case P::ule:
-  case P::uge:
-    if (isEnd(x, /*isLeast=*/true, isSigned) ||
-        isEnd(y, /*isLeast=*/false, isSigned))
-      return known(true);
-    return Known::real;
-  default:
-    return Known::real;
-  }
+  // Nothing is below the least or above the largest; x <= y holds for the least
+  // x and the largest y.
+  if (isEnd(x, !isStrict, isSigned) || isEnd(y, isStrict, isSigned))
+    return Known(BoolAttr::get(op.getContext(), !isStrict));
+  return Known::real;
 }
 
 /// Returns the loop whose index a value is.
