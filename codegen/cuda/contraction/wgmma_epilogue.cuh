@@ -10,11 +10,7 @@
 #ifndef FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_EPILOGUE_CUH
 #define FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_EPILOGUE_CUH
 
-#include "frit/gate.cuh"
-#include "frit/norm.cuh"
-#include "frit/reductions.cuh"
-#include "frit/store.cuh"
-#include "frit/wgmma_columns.cuh"
+#include "frit/wgmma_pairs.cuh"
 
 #ifdef FRIT_HAS_WGMMA
 
@@ -27,7 +23,7 @@ template <class P> struct WgmmaStore {
   using D = typename P::D;
   using Bias = typename P::Bias;
   using Reduce = ReduceOf<P>;
-  using Sums = float[Plan::kRowBlocks][P::tileN / 2];
+  using Pairs = WgmmaPairs<P>;
   /// Columns of sums that a box of D is computed from, and boxes of a unit.
   static constexpr int kSumsN = Plan::kBoxN * kSumsPerResult<P>;
   static constexpr int kBoxes = Plan::kUnitN / kSumsN;
@@ -126,7 +122,7 @@ template <class P> struct WgmmaStore {
   }
 
   /// Finishes the unit, which is the `part`-th of a warp's columns.
-  __device__ void end(const Sums &sums, int part = 0) {
+  template <Fragment Sums> __device__ void end(const Sums &sums, int part = 0) {
     RowNorm norms[Plan::kRowBlocks][2];
     if constexpr (kNormalizes<P>)
 #pragma unroll
@@ -155,6 +151,7 @@ template <class P> struct WgmmaStore {
 
   /// Finishes the i-th boxes of kTogether row blocks from the `row`-th on.
   /// `sums` has the tile's columns from those of group `firstGroup` on.
+  template <Fragment Sums>
   __device__ void endBoxes(const Sums &sums,
                            const RowNorm (&norms)[Plan::kRowBlocks][2], int row,
                            int i, int firstGroup) {
@@ -206,15 +203,16 @@ template <class P> struct WgmmaStore {
           else if (r && Plan::kBoxes)
             two.open(residual);
           else if (r)
-            readResidual(residual, (row + b) * 64 + h * 8 + lane / 4,
-                         group * 8 + lane % 4 * 2);
-          const float *sum = &sums[row + b][(firstGroup + group) * 4 + h * 2];
+            Pairs::readResidual(residual, r, at,
+                                (row + b) * 64 + h * 8 + lane / 4,
+                                group * 8 + lane % 4 * 2);
+          const auto sum = sums.pair(row + b, firstGroup + group, h);
           if constexpr (kStoresSecond<P>)
-            endBoth(two, pairs[kTogether + b][j % ahead / 2][j % 2][h], sum,
-                    offsets);
+            Pairs::endBoth(two, pairs[kTogether + b][j % ahead / 2][j % 2][h],
+                           sum, offsets);
           else
-            endTwo(two, sum, offsets, residual, column, norms[row + b][h],
-                   reducedRows[b][h], j == 0);
+            Pairs::endTwo(two, sum, offsets, residual, column,
+                          norms[row + b][h], reducedRows[b][h], j == 0);
           reducedRows[b][h].addPair(two, factor);
         }
 #pragma unroll
@@ -253,16 +251,6 @@ template <class P> struct WgmmaStore {
     }
   }
 
-  /// Returns two neighbours of D.
-  __device__ static uint32_t gateTwo(const float (&values)[2],
-                                     const float (&gates)[2]) {
-    if constexpr (kEndsHalves<typename P::Gate, D>)
-      return gateHalves<P>(values, gates);
-    else
-      return packPair<D>(gate<P>(values[0], gates[0]),
-                         gate<P>(values[1], gates[1]));
-  }
-
   /// Waits until the i-th boxes of D, which has half as many columns as the
   /// sums, may be written; returns the number of the first.
   __device__ int openBoxes(WgmmaBox (&in)[kUsed], int row, int i) {
@@ -279,22 +267,23 @@ template <class P> struct WgmmaStore {
   }
 
   /// Finishes the i-th boxes, like endBoxes, of a pair's columns.
+  template <Fragment Sums>
   __device__ void endPair(const Sums &sums, int row, int i, int firstGroup) {
     WgmmaBox in[kUsed];
     const int box = openBoxes(in, row, i);
     TwoGroups<D> pairs[kTogether];
 #pragma unroll
     for (int j = 0; j < kGroups; ++j) {
-      const int first = (firstGroup + i * 2 * kGroups + j) * 4;
+      const int group = firstGroup + i * 2 * kGroups + j;
 #pragma unroll
       for (int b = 0; b < kTogether; ++b) {
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
-          const float *sum = &sums[row + b][first + h * 2];
-          const float other[2] = {sum[kGroups * 4], sum[kGroups * 4 + 1]};
+          const auto sum = sums.pair(row + b, group, h);
+          const auto other = sums.pair(row + b, group + kGroups, h);
           float residual[2], pair[2];
           Two<D> &two = pairs[b][j % 2][h];
-          two.close(other);
+          two.close(other.at);
           two.open(residual);
 #pragma unroll
           for (int c = 0; c < 2; ++c)
@@ -310,6 +299,7 @@ template <class P> struct WgmmaStore {
   }
 
   /// Finishes the i-th boxes, like endBoxes, of gated columns.
+  template <Fragment Sums>
   __device__ void endGated(const Sums &sums,
                            const RowNorm (&norms)[Plan::kRowBlocks][2], int row,
                            int i, int firstGroup) {
@@ -332,7 +322,7 @@ template <class P> struct WgmmaStore {
         for (int b = 0; b < kTogether; ++b)
 #pragma unroll
           for (int h = 0; h < 2; ++h) {
-            const float *sum = &sums[row + b][(firstGroup + group) * 4 + h * 2];
+            const auto sum = sums.pair(row + b, firstGroup + group, h);
             float pair[2];
 #pragma unroll
             for (int c = 0; c < 2; ++c)
@@ -349,7 +339,7 @@ template <class P> struct WgmmaStore {
       for (int b = 0; b < kTogether; ++b) {
 #pragma unroll
         for (int h = 0; h < 2; ++h)
-          pairs[b][j % 2][h].both = gateTwo(values[b][h], gates[b][h]);
+          pairs[b][j % 2][h].both = Pairs::gateTwo(values[b][h], gates[b][h]);
         if (j % 2)
           in[b].template write<D>(pairs[b], j - 1);
       }
@@ -371,46 +361,6 @@ template <class P> struct WgmmaStore {
         extra.reduced, told, boxes + index, read,
         [](int group) { syncNamedBarrier<128>(1 + group); },
         [&] { return placeOf(index); });
-  }
-
-  /// Computes two neighbours of D, and what is stored beside them.
-  __device__ static void endBoth(Two<D> &two, Two<D> &beside, const float *sums,
-                                 const float (&offsets)[2]) {
-    float pair[2], second[2];
-#pragma unroll
-    for (int c = 0; c < 2; ++c)
-      pair[c] = SecondOf<P>::template apply<typename P::Epilogue>(
-          sums[c] + offsets[c], second[c]);
-    two.close(pair);
-    beside.close(second);
-  }
-
-  /// Computes two neighbours of D.
-  __device__ static void endTwo(Two<D> &two, const float *sums,
-                                const float (&offsets)[2],
-                                const float (&residual)[2],
-                                const float (&column)[2], const RowNorm &norm,
-                                typename Reduce::Row &reduced, bool first) {
-    using Epilogue = typename P::Epilogue;
-    constexpr bool kEnds = kEndsHalves<Epilogue, D> && !Reduce::kReadsSums;
-    float pair[2];
-#pragma unroll
-    for (int c = 0; c < 2; ++c) {
-      if constexpr (kNormalizes<P>)
-        pair[c] =
-            NormOf<P>::apply(sums[c], offsets[c], residual[c], column[c], norm);
-      else if constexpr (kEnds)
-        pair[c] = sums[c] + offsets[c] + residual[c];
-      else
-        pair[c] = finish<Epilogue>(sums[c], offsets[c], residual[c]);
-      if constexpr (kNormalizes<P> && !kEnds)
-        pair[c] = Epilogue()(pair[c]);
-      reduced.addSum(pair[c], first && c == 0);
-    }
-    if constexpr (kEnds)
-      two.both = Epilogue::halves(pair[0], pair[1]);
-    else
-      two.close(pair);
   }
 
   /// Starts storing complete boxes, and loading the residuals of later ones.
@@ -438,34 +388,8 @@ template <class P> struct WgmmaStore {
       __syncwarp();
 #pragma unroll
       for (int b = 0; b < kTogether; ++b)
-        storeElements(in[b], placeOf(box + b));
+        Pairs::storeElements(in[b], placeOf(box + b), d);
     }
-  }
-
-  /// Reads the residual without TMA.
-  __device__ void readResidual(float (&pair)[2], int row, int col) {
-    if (at.m + row >= P::m)
-      return;
-    const D *from = r + at.batch * P::strideD + (at.m + row) * P::ldd + at.n;
-#pragma unroll
-    for (int i = 0; i < 2; ++i)
-      if (at.n + col + i < P::n)
-        pair[i] = load(from[col + i]);
-  }
-
-  /// Stores a box without TMA; neighbouring lanes write neighbouring elements.
-  __device__ void storeElements(const WgmmaBox &box, const WgmmaTile &to) {
-    constexpr int size = sizeof(D);
-    const int lane = threadIdx.x % 32;
-    D *first = d + to.batch * P::strideD + to.m * P::ldd + to.n;
-#pragma unroll 4
-    for (int row = 0; row < 16; ++row)
-      if (to.m + row < P::m)
-#pragma unroll
-        for (int col = lane; col < Plan::kBoxN; col += 32)
-          if (to.n + col < P::n)
-            first[row * P::ldd + col] = *reinterpret_cast<const D *>(
-                box.pieceOf(row, col * size / 16) + col * size % 16);
   }
 };
 

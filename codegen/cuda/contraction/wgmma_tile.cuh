@@ -18,6 +18,7 @@
 #ifndef FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_TILE_CUH
 #define FRIT_CODEGEN_CUDA_CONTRACTION_WGMMA_TILE_CUH
 
+#include "frit/fragment.cuh"
 #include "frit/pipeline.cuh"
 #include "frit/wgmma_epilogue.cuh"
 #include "frit/wgmma_split.cuh"
@@ -58,7 +59,9 @@ template <class P, class Operands> struct WgmmaBlock {
   using Plan = WgmmaPlan<P>;
   using Place = PipelineState<P::stages>;
   using Elements = WgmmaElements<P>;
-  using Sums = typename Elements::Sum[Plan::kRowBlocks][P::tileN / 2];
+  using Sums =
+      RegisterFragment<typename Elements::Sum, Plan::kRowBlocks, P::tileN / 8>;
+  static_assert(Fragment<Sums>);
   static_assert(P::split <= Operands::steps);
 
   unsigned char *shared, *received, *boxes;
@@ -201,7 +204,7 @@ template <class P, class Operands> struct WgmmaBlock {
 #pragma unroll
         for (int j = 0; j < Plan::kRowBlocks; ++j)
           Elements::template multiply<alongA, alongB>(
-              sums[j], a + stepsA(i) + j * (64 * line / 16),
+              sums.blocks[j], a + stepsA(i) + j * (64 * line / 16),
               b + i * kNextSteps<alongB>, i > 0 || step > first);
       commitProducts();
       // The previous step's products have finished.
@@ -221,7 +224,7 @@ template <class P, class Operands> struct WgmmaBlock {
     for (int j = 0; j < Plan::kRowBlocks; ++j)
 #pragma unroll
       for (int i = 0; i < P::tileN / 2; ++i)
-        keepBelow(sums[j][i]);
+        keepBelow(sums.blocks[j][i]);
   }
 };
 
@@ -288,11 +291,11 @@ __device__ inline void wgmmaTiles(const Operands &operands, Ends... ends) {
 #pragma unroll
         for (int i = 0; i < Plan::kParts; ++i)
           if (i != part)
-            shares.send(sums[0], i);
+            shares.send(sums.blocks[0], i);
 #pragma unroll
         for (int i = 0; i < Plan::kParts; ++i)
           if (i == part) {
-            shares.receive(sums[0], i);
+            shares.receive(sums.blocks[0], i);
             store.end(sums, i);
           }
       } else {

@@ -165,8 +165,8 @@ template <class P> struct ConvB2bWarpgroup {
     constexpr RowNorm noNorms[1][2] = {};
 #pragma unroll
     for (int first = 0; first < P::filters; first += Second::tileN) {
-      typename Store::Sums sums;
-      multiplyMiddle(sums[0], operand, first);
+      RegisterFragment<float, 1, Second::tileN / 8> sums;
+      multiplyMiddle(sums.blocks[0], operand, first);
       if (store.live > 0)
 #pragma unroll
         for (int i = 0; i < Second::tileN / kBoxN; ++i)

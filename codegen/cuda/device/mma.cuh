@@ -13,6 +13,7 @@
 #define FRIT_CODEGEN_CUDA_DEVICE_MMA_CUH
 
 #include "frit/copy.cuh"
+#include "frit/fragment.cuh"
 
 namespace frit {
 
@@ -327,7 +328,7 @@ __device__ inline void multiplyTileMma(int depth, const CopyA &copyA,
                 TileB::kPieces % kThreads == 0);
   __shared__ TileA tilesA[Stages];
   __shared__ TileB tilesB[Stages];
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int warp = threadIdx.x / 32;
   const int firstM = warp % 2 * warpM, firstN = warp / 2 * warpN;
   const int steps = (depth + kDepth - 1) / kDepth;
 
@@ -352,7 +353,7 @@ __device__ inline void multiplyTileMma(int depth, const CopyA &copyA,
     commitCopies();
   };
 
-  float sums[countM][countN][4] = {};
+  RegisterFragment<float, countM, countN> sums = {};
   // Other threads may still read the previous tile.
   __syncthreads();
 #pragma unroll
@@ -378,20 +379,11 @@ __device__ inline void multiplyTileMma(int depth, const CopyA &copyA,
       for (int i = 0; i < countM; ++i)
 #pragma unroll
         for (int j = 0; j < countN; ++j)
-          mma<T>(sums[i][j], a[i], b[j / 2][j % 2]);
+          mma<T>(sums.ofGroup(i, j), a[i], b[j / 2][j % 2]);
     }
   }
   waitCopies<0>();
-#pragma unroll
-  for (int i = 0; i < countM; ++i)
-#pragma unroll
-    for (int j = 0; j < countN; ++j)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        float pair[2] = {sums[i][j][half * 2], sums[i][j][half * 2 + 1]};
-        emit(firstM + i * 16 + half * 8 + lane / 4,
-             firstN + j * 8 + lane % 4 * 2, pair);
-      }
+  emitPairs(sums, firstM, firstN, emit);
 }
 
 } // namespace frit

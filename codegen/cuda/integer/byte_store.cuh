@@ -139,7 +139,6 @@ template <int Count, long Bytes> struct ByteFirst<Alone, Count, Bytes> {
 template <class P, class Q = Alone> struct ByteStore {
   using Product = ByteProduct<P>;
   using Plan = WgmmaPlan<Product>;
-  using Sum = typename WgmmaElements<Product>::Sum;
   static constexpr int kCount = Plan::kUnitN / 8;
   static constexpr bool kReads = kByteBoxRead<P> > 0,
                         kStores = kByteBoxStored<P> > 0;
@@ -291,13 +290,13 @@ template <class P, class Q = Alone> struct ByteStore {
   }
 
   /// Keeps the codes of the product before.
-  __device__ void keep(const Sum (&sums)[Plan::kRowBlocks][P::tileN / 2]) {
-    kept.keep([&](int i, int j, int c) { return sums[i][j * 4 + c]; });
+  template <Fragment Sums> __device__ void keep(const Sums &sums) {
+    kept.keep(
+        [&](int i, int j, int c) { return sums.pair(i, j, c / 2)[c % 2]; });
   }
-  __device__ void end(const Sum (&sums)[Plan::kRowBlocks][P::tileN / 2],
-                      int part = 0) {
+  template <Fragment Sums> __device__ void end(const Sums &sums, int part = 0) {
     auto sumAt = [&](int i, int j, int c) {
-      return sums[i][(part * kCount + j) * 4 + c];
+      return sums.pair(i, part * kCount + j, c / 2)[c % 2];
     };
     if constexpr (kReads || kStores || kIsPair) {
       // Without boxes to read, loads go on from one box to the next.

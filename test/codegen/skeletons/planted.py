@@ -130,8 +130,19 @@ FAULTS = {"wgmma_gemm": {
          "if (P::cluster > 1 && i / 64 % P::cluster != 0)",
          f"{WRONG}|{EARLY}|{DEADLOCK}"),
     "pair: another column of the other matrix":
-        ("wgmma_epilogue.cuh", "{sum[kGroups * 4], sum[kGroups * 4 + 1]}",
-         "{sum[kGroups * 4 + 1], sum[kGroups * 4]}", WRONG),
+        ("wgmma_epilogue.cuh", "sums.pair(row + b, group + kGroups, h)",
+         "sums.pair(row + b, group + kGroups, 1 - h)", WRONG),
+}, "fragment": {
+    "fragment: sums of another group":
+        ("wgmma_epilogue.cuh", "sums.pair(row + b, firstGroup + group, h);\n"
+         "          if constexpr", "sums.pair(row + b, firstGroup + j, h);\n"
+         "          if constexpr", WRONG),
+    "without TMA: the residual of another row":
+        ("wgmma_pairs.cuh", "(at.m + row) * P::ldd", "(at.m + row / 2) * P::ldd",
+         WRONG),
+    "without TMA: elements in another row":
+        ("wgmma_pairs.cuh", "first[row * P::ldd + col] =",
+         "first[(row ^ 1) * P::ldd + col] =", WRONG),
 }, "integer_gemm": {
     "bytes: no swizzle":
         ("integer_mma.cuh", "(piece ^ swizzle)", "piece", WRONG),
@@ -167,8 +178,8 @@ FAULTS = {"wgmma_gemm": {
         ("wgmma_bytes.cuh", "at, 0, 0, 0, tile.n / 32);",
          "at, 0, 0, 0, tile.n / 32 + 1);", WRONG),
     "bytes by TMA: sums of another matrix":
-        ("byte_store.cuh", "(part * kCount + j) * 4 + c",
-         "(part * kCount + (j ^ 1)) * 4 + c", WRONG),
+        ("byte_store.cuh", "part * kCount + j, c / 2)",
+         "part * kCount + (j ^ 1), c / 2)", WRONG),
     "bytes by TMA: one tap on":
         ("wgmma_bytes.cuh", "tap % s * P::dilationW",
          "(tap + 1) % s * P::dilationW", WRONG),
