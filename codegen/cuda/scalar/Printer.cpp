@@ -107,8 +107,14 @@ void Printer::expect(ArrayRef<Node *> roots) {
     Node *node = work.pop_back_val();
     functions +=
         node->kind == Node::Kind::operation && isLongFunction(*node->form);
-    for (Node *operand : graph.operandsOf(node))
-      use(operand);
+    const int product = fusedProduct(node);
+    if (product >= 0)
+      fused[node] = product;
+    for (auto [i, operand] : llvm::enumerate(graph.operandsOf(node)))
+      if (int(i) == product)
+        llvm::for_each(operand->operands, use);
+      else
+        use(operand);
   }
   callsFunctions |= functions > kMostCopies;
 }
@@ -315,7 +321,40 @@ static std::string fill(StringRef form, ArrayRef<std::string> operands,
   return text;
 }
 
+int Printer::fusedProduct(const Node *node) const {
+  if (node->kind != Node::Kind::operation ||
+      (node->form->name != "arith.addf" && node->form->name != "arith.subf"))
+    return -1;
+  // What a loop adds to its accumulator is printed apart.
+  for (Node *operand : node->operands)
+    if (operand->kind == Node::Kind::accumulator)
+      return -1;
+  for (auto [i, operand] : llvm::enumerate(node->operands))
+    if (operand->kind == Node::Kind::operation &&
+        operand->form->name == "arith.mulf" && !names.contains(operand))
+      return i;
+  return -1;
+}
+
+Printer::Text Printer::composeFused(Node *node, unsigned product,
+                                    size_t scope) {
+  const bool isDifference = node->form->name == "arith.subf";
+  auto operand = [&](Node *of, bool isNegative) {
+    const Text t = text(of, scope);
+    return isNegative ? "-" + atLeast(t, kPrimary) : t.text;
+  };
+  const Node *factors = node->operands[product];
+  const std::string first =
+      operand(factors->operands[0], isDifference && product == 1);
+  const std::string second = operand(factors->operands[1], false);
+  const std::string term =
+      operand(node->operands[1 - product], isDifference && product == 0);
+  return {"frit::fma(" + first + ", " + second + ", " + term + ")", kPrimary};
+}
+
 Printer::Text Printer::composeOperation(Node *node, size_t scope) {
+  if (auto product = fused.find(node); product != fused.end())
+    return composeFused(node, product->second, scope);
   const ScalarForm &form = *node->form;
   // Comparisons of non-negative indices are right in any integer type, without
   // a cast.

@@ -5,6 +5,11 @@
 // is hoisted as far out as its operands allow: for example, values that are the
 // same for all lanes are computed before the loop over lanes.
 //
+// A product that is added to a number is printed as one fma with it. NVRTC
+// would make one as well, but chooses by the code around which of two products
+// a sum rounds: elements would have other bits where a kernel computes more of
+// them at a time.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef FRIT_CODEGEN_CUDA_SCALAR_PRINTER_H
@@ -90,6 +95,10 @@ private:
   Text text(Node *node, size_t user);
   Text compose(Node *node, size_t scope);
   Text composeOperation(Node *node, size_t scope);
+  /// Returns the operand of a sum or difference that is a product to be fused
+  /// with it, or -1.
+  int fusedProduct(const Node *node) const;
+  Text composeFused(Node *node, unsigned product, size_t scope);
   Text printIndex(const Node *node, bool asValue, size_t scope,
                   bool firstLane = false);
   std::string laneLoop(llvm::StringRef body) const;
@@ -109,6 +118,8 @@ private:
   llvm::DenseMap<mlir::AffineExpr, std::string> dims;
   llvm::DenseMap<Node *, Text> names;
   llvm::DenseMap<Node *, unsigned> uses;
+  /// Sums and differences that are printed as fma, with fusedProduct().
+  llvm::DenseMap<Node *, unsigned> fused;
   llvm::SmallVector<mlir::Type> storage;
   llvm::StringMap<unsigned> counters;
   bool scalarLanes = false, keepsWords = false;

@@ -77,8 +77,8 @@ func.func @formulas(%h: tensor<1024x1024xf16>, %x: tensor<1024x1024xf32>,
 // CHECK: out0[v] = 0.5f * a0[v] * (1.0f + frit::erf(a0[v] * 0.70710677f));
 
 // CHECK-LABEL: struct k2_body {
-// CHECK: float [[GATE:v[0-9]+]] = frit::logistic(2.0f * (
-// CHECK-NEXT: out0[v] = a0[v] * [[GATE]];
+// CHECK: float [[TWICE:v[0-9]+]] = 2.0f * (0.7978846f * frit::fma(0.044715f * a0[v] * a0[v], a0[v], a0[v]));
+// CHECK-NEXT: out0[v] = a0[v] * frit::logistic([[TWICE]]);
 
 // CHECK-LABEL: struct k3_body {
 // CHECK: out0[v] = a0[v] * frit::logistic(a0[v]);

@@ -76,7 +76,7 @@ func.func @row(%s: tensor<4x12x128x128xf16>, %m: tensor<4x1x1x128xf16>,
 // CHECK-NEXT: static constexpr int kReductions = 2;
 // CHECK: void load(Element (&e)[8], unsigned row, unsigned col) const {
 // CHECK: frit::loadVector(a1, x1 + row / 1536 * 128 + col);
-// CHECK: e[v].a0 = a0[v] * 0.125f + a1[v];
+// CHECK: e[v].a0 = frit::fma(a0[v], 0.125f, a1[v]);
 // CHECK: float term(
 // CHECK-NEXT: if constexpr (R == 0) {
 // CHECK-NEXT: return e.a0;
@@ -97,14 +97,13 @@ func.func @row(%s: tensor<4x12x128x128xf16>, %m: tensor<4x1x1x128xf16>,
 // of the loop.
 // CHECK-LABEL: struct k1_body {
 // CHECK: e[v].a0 = a0[v] + a1[v];
-// CHECK: float v0 = e.a0 - r[0] * 0.0013020834f;
+// CHECK: float v0 = frit::fma(-r[0], 0.0013020834f, e.a0);
 // CHECK-NEXT: return v0 * v0;
 // CHECK: void store(
-// CHECK-NEXT: float [[MEAN:v[0-9]+]] = r[0] * 0.0013020834f;
-// CHECK-NEXT: float [[FACTOR:v[0-9]+]] = frit::rsqrt(r[1] * 0.0013020834f + 1e-05f);
+// CHECK-NEXT: float [[FACTOR:v[0-9]+]] = frit::rsqrt(frit::fma(r[1], 0.0013020834f, 1e-05f));
 // CHECK-NEXT: float a0[4];
 // CHECK-NEXT: frit::loadVector(a0, x2 + col);
-// CHECK: out0[v] = (e[v].a0 - [[MEAN]]) * [[FACTOR]] * a0[v];
+// CHECK: out0[v] = frit::fma(-r[0], 0.0013020834f, e[v].a0) * [[FACTOR]] * a0[v];
 // CHECK-NEXT: out1[v] = e[v].a0;
 // CHECK: void finish(
 // CHECK-NEXT: frit::store(y2[row], r[0] * 0.0013020834f);
@@ -184,8 +183,7 @@ func.func @chosen(%c: tensor<i1>, %x: tensor<64x768xf32>) {
 // CHECK: RowValues valuesOf(const float (&r)[3], unsigned row) const {
 // CHECK-NEXT: return {x2[0] / r[1], frit::saturate32(x1[row])};
 // CHECK: unsigned col, const RowValues &values) const {
-// CHECK: frit::expShifted(e[v].a0 - r[0]) * values.a0
-// CHECK: == values.a1 ?
+// CHECK: frit::fma(frit::expShifted(e[v].a0 - r[0]), values.a0, -({{.*}} == values.a1 ? 1.0f : 0.0f));
 // CHECK: frit::rowShared<k7_body, 512, 8>
 func.func @loss(%x: tensor<8x50304xbf16>, %l: tensor<8x1xi64>, %dy: tensor<f32>) {
   %0:2 = nn.fusion(%x, %l, %dy) : (tensor<8x50304xbf16>, tensor<8x1xi64>, tensor<f32>) -> (tensor<8x1xf32>, tensor<8x50304xbf16>) {

@@ -134,7 +134,7 @@ func.func @rows(%x: tensor<32x230x115x16xui8>, %w: tensor<64x7x4x16xi8>) {
 // CHECK: using Stored = int8_t;
 // CHECK-NEXT: __device__ void storeTo(const int (&sum)[8], const Columns &columns,
 // CHECK: float v0 = frit::roundClamped(float(sum[v]) * columns.of0[v] * 0.003921569f, -117.0f, 138.0f, 117.0f);
-// CHECK-NEXT: float v1 = v0 * 5.0f + frit::unsignedNumber(frit::byteAt(elements.of0, v), 3.0f) * 2.5f;
+// CHECK-NEXT: float v1 = frit::fma(v0, 5.0f, frit::unsignedNumber(frit::byteAt(elements.of0, v), 3.0f) * 2.5f);
 // CHECK-NEXT: out0[v] = v1;
 // CHECK: frit::storeCodesIf(isInside, to, out0, 0.0f, 255.0f, 0.0f);
 // CHECK: storeTo(sum, columns, elements, row, col, isInside, y0 + (row * 256 + col));
@@ -185,10 +185,9 @@ func.func @residual(%x: tensor<131072x64xui8>, %w: tensor<256x64xi8>, %s: tensor
 // The numbers of columns take in the scale of the code's range, and come from
 // shared memory; a byte without a zero point becomes a number in the product.
 // CHECK: columnBytes = 1024, columnsKept = 128;
-// CHECK: float v0 = a0[v] * 0.003921569f;
-// CHECK-NEXT: columns.of0[v] = v0;
-// CHECK-NEXT: columns.of1[v] = v0 + 0.45882353f;
-// CHECK: float v0 = frit::roundUnit(float(sum[v]) * columns.of0[v] + columns.of1[v], -117.0f, 138.0f);
+// CHECK: columns.of0[v] = a0[v] * 0.003921569f;
+// CHECK-NEXT: columns.of1[v] = frit::fma(a0[v], 0.003921569f, 0.45882353f);
+// CHECK: float v0 = frit::roundUnit(frit::fma(float(sum[v]), columns.of0[v], columns.of1[v]), -117.0f, 138.0f);
 // CHECK: frit::scaledNumber(frit::byteAt(elements.of0, v), 2.5f)
 func.func @shifted(%x: tensor<131072x64xui8>, %w: tensor<256x64xi8>, %s: tensor<256xf32>, %r: tensor<131072x256xui8>) {
   %xz = nn.constant dense<0> : tensor<ui8>
