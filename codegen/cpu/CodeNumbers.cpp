@@ -19,12 +19,13 @@ Value CodeNumbers::splat(VectorType type, int64_t value) {
 
 CodeNumbers::Factors CodeNumbers::loadFactors(Value block) {
   auto times = [&](Value x, float number) -> Value {
-    return arith::MulFOp::create(
-        b, x, arith::ConstantOp::create(b, b.getF32FloatAttr(number)));
+    return arith::MulFOp::create(b, x, splat(number));
   };
-  Value scale = loadFloat(scales, factor, block), offset;
+  Value scale = loadInAll(scales, factor, block), offset;
   if (offsets)
-    offset = loadFloat(offsets, factor, block);
+    offset = loadInAll(offsets, factor, block);
+  if (hasTable())
+    return {{}, {}, tableOf(scale, offset)};
   if (code == nn::Code::e2m1)
     scale = times(scale, 0.5f);
   // A code is a number plus this; the product is exact.
@@ -33,7 +34,63 @@ CodeNumbers::Factors CodeNumbers::loadFactors(Value block) {
     offset = arith::SubFOp::create(b, offset, times(scale, middle));
   else if (middle)
     offset = times(scale, -middle);
-  return {broadcast(scale), offset ? broadcast(offset) : Value()};
+  return {scale, offset, {}};
+}
+
+/// Returns the numbers of all codes of a block.
+Value CodeNumbers::tableOf(Value scale, Value offset) {
+  static constexpr float kE2m1[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  SmallVector<float> numbers;
+  for (int64_t i = 0; i < 16; ++i)
+    numbers.push_back(code == nn::Code::int4 ? float(i - 8)
+                      : i < 8                ? kE2m1[i]
+                                             : -kE2m1[i - 8]);
+  Value all = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(vectorOf(b.getF32Type()), ArrayRef(numbers)));
+  if (offset)
+    return mulAdd(all, scale, offset);
+  return arith::MulFOp::create(b, all, scale);
+}
+
+SmallVector<int32_t> CodeNumbers::halves() {
+  SmallVector<int32_t> order;
+  for (int32_t i = 0; i < int32_t(lanes) / 2; ++i)
+    llvm::append_values(order, i, i + int32_t(lanes) / 2);
+  return order;
+}
+
+Value CodeNumbers::toHalves(Value vector) { return shuffle(vector, halves()); }
+
+Value CodeNumbers::fromHalves(Value vector) {
+  SmallVector<int32_t> order(lanes);
+  for (auto [i, from] : llvm::enumerate(halves()))
+    order[from] = int32_t(i);
+  return shuffle(vector, order);
+}
+
+/// Returns the codes of 4 bits of a vector of those from a byte on, each in the
+/// lowest bits of a lane: words of 8 codes, shifted by a code more in each
+/// lane.
+Value CodeNumbers::codesOf(Value byte, int64_t vector, Order order) {
+  int64_t words = lanes / 8;
+  Value packed = LLVM::LoadOp::create(
+      b, vectorOf(b.getI32Type(), words),
+      address(
+          codes, b.getI8Type(),
+          arith::AddIOp::create(
+              b, byte, arith::ConstantIndexOp::create(b, vector * lanes / 2))),
+      /*alignment=*/1);
+  SmallVector<int32_t> from, shift;
+  for (int32_t i = 0; i < lanes; ++i) {
+    int32_t place = order == Order::halves ? halves()[i] : i;
+    from.push_back(place / 8);
+    shift.push_back(place % 8 * 4);
+  }
+  return arith::ShRUIOp::create(
+      b, shuffle(packed, from),
+      arith::ConstantOp::create(
+          b,
+          DenseElementsAttr::get(vectorOf(b.getI32Type()), ArrayRef(shift))));
 }
 
 /// Returns twice the numbers of e2m1 codes, as signed bytes.
@@ -114,23 +171,64 @@ SmallVector<Value, 2> CodeNumbers::unpack(Value bytes) {
   return parts;
 }
 
-Value CodeNumbers::numbersOf(Value bytes, const Factors &factors) {
-  Value number = numbersOf(bytes);
+Value CodeNumbers::scaled(Value number, const Factors &factors) {
   if (factors.offset)
     return mulAdd(number, factors.scale, factors.offset);
   return arith::MulFOp::create(b, number, factors.scale);
 }
 
-Value CodeNumbers::decodeVector(Value byte, const Factors &factors) {
-  Type i8 = b.getI8Type();
-  return numbersOf(LLVM::LoadOp::create(b, vectorOf(i8),
-                                        address(codes, i8, byte),
-                                        /*alignment=*/1),
-                   factors);
+/// Selects the lanes of a vector of f32 that the lowest bits of i32 name.
+static Value selectLanes(ImplicitLocOpBuilder &b, StringRef intrinsic,
+                         Value vector, Value lanes) {
+  return LLVM::CallIntrinsicOp::create(b, vector.getType(),
+                                       b.getStringAttr(intrinsic),
+                                       ValueRange{vector, lanes})
+      .getResult(0);
 }
 
-SmallVector<Value> CodeNumbers::decode(Value byte, const Factors &factors) {
+/// Returns the numbers of codes of 4 bits in the lowest bits of i32.
+Value CodeNumbers::numberOf(Value words, const Factors &factors) {
+  if (factors.table)
+    return selectLanes(b, "llvm.x86.avx512.permvar.sf.512", factors.table,
+                       words);
+  auto type = cast<VectorType>(words.getType());
+  VectorType floats = vectorOf(b.getF32Type());
+  Value number;
+  if (code == nn::Code::e2m1) {
+    static constexpr float kTwice[] = {0, 1, 2, 3, 4, 6, 8, 12};
+    Value sizes = arith::ConstantOp::create(
+        b, DenseElementsAttr::get(floats, ArrayRef(kTwice)));
+    number = selectLanes(b, "llvm.x86.avx2.permps", sizes, words);
+    Value sign = arith::ShLIOp::create(
+        b, arith::AndIOp::create(b, words, splat(type, 8)), splat(type, 28));
+    number = arith::BitcastOp::create(
+        b, floats,
+        arith::OrIOp::create(b, arith::BitcastOp::create(b, type, number),
+                             sign));
+  } else {
+    number = arith::SIToFPOp::create(
+        b, floats, arith::AndIOp::create(b, words, splat(type, 15)));
+  }
+  return scaled(number, factors);
+}
+
+Value CodeNumbers::decodeVector(Value byte, const Factors &factors) {
   Type i8 = b.getI8Type();
+  return scaled(
+      numbersOf(LLVM::LoadOp::create(b, vectorOf(i8), address(codes, i8, byte),
+                                     /*alignment=*/1)),
+      factors);
+}
+
+SmallVector<Value> CodeNumbers::decode(Value byte, const Factors &factors,
+                                       Order order) {
+  Type i8 = b.getI8Type();
+  if (hasTable() || hasWords()) {
+    SmallVector<Value> numbers;
+    for (int64_t i = 0; i < 2 * kStepBytes / lanes; ++i)
+      numbers.push_back(numberOf(codesOf(byte, i, order), factors));
+    return numbers;
+  }
   Value packed = LLVM::LoadOp::create(b, vectorOf(i8, kStepBytes),
                                       address(codes, i8, byte),
                                       /*alignment=*/1);
@@ -142,7 +240,7 @@ SmallVector<Value> CodeNumbers::decode(Value byte, const Factors &factors) {
       Value some = bytes;
       if (lanes < kStepBytes)
         some = LLVM::ShuffleVectorOp::create(b, bytes, bytes, part);
-      numbers.push_back(numbersOf(some, factors));
+      numbers.push_back(scaled(numbersOf(some), factors));
     }
   return numbers;
 }

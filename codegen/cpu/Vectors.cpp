@@ -48,6 +48,38 @@ Value VectorBuilder::sumOf(Value vector) {
                                    LLVM::FastmathFlags::reassoc));
 }
 
+Value VectorBuilder::shuffle(Value first, Value second,
+                             ArrayRef<int32_t> order) {
+  return LLVM::ShuffleVectorOp::create(b, first, second, order);
+}
+
+Value VectorBuilder::sumsOf(ArrayRef<Value> vectors) {
+  // Each vector holds `lanes / part` partial sums of `part` lanes. The halves
+  // of all parts are added, of two vectors at once while there are two.
+  SmallVector<Value> left(vectors);
+  for (int64_t part = lanes; part > 1; part /= 2) {
+    auto size = int64_t(cast<VectorType>(left.front().getType()).getDimSize(0));
+    bool hasPairs = left.size() > 1;
+    SmallVector<int32_t> low, high;
+    for (int64_t first = 0; first < size * (hasPairs ? 2 : 1); first += part)
+      for (int64_t i = first; i < first + part / 2; ++i) {
+        low.push_back(int32_t(i));
+        high.push_back(int32_t(i + part / 2));
+      }
+    SmallVector<Value> next;
+    for (size_t i = 0; i < left.size(); i += hasPairs ? 2 : 1) {
+      Value x = left[i], y = left[hasPairs ? i + 1 : i];
+      next.push_back(
+          arith::AddFOp::create(b, shuffle(x, y, low), shuffle(x, y, high)));
+    }
+    left = std::move(next);
+  }
+  if (vectors.size() > 1)
+    return left.front();
+  Value zero = LLVM::ConstantOp::create(b, b.getI32Type(), 0);
+  return LLVM::ExtractElementOp::create(b, left.front(), zero);
+}
+
 Value VectorBuilder::most(Value x, Value y) {
   return LLVM::MaximumOp::create(b, x, y, LLVM::FastmathFlags::nsz);
 }
@@ -116,6 +148,17 @@ Value VectorBuilder::loadFloat(Value from, Type element, Value offset) {
   return arith::ExtFOp::create(b, b.getF32Type(), one);
 }
 
+Value VectorBuilder::loadInAll(Value from, Type element, Value offset) {
+  // AVX2 broadcasts 16 bits from memory, and converts vectors as it converts
+  // scalars; an insertion would wait for the register's last use.
+  if (lanes < 8 || element.isF32())
+    return broadcast(loadFloat(from, element, offset));
+  Value bits = LLVM::LoadOp::create(
+      b, b.getI16Type(), address(from, element, offset), alignmentOf(element));
+  Value all = LLVM::BitcastOp::create(b, vectorOf(element), broadcast(bits));
+  return arith::ExtFOp::create(b, vectorOf(b.getF32Type()), all);
+}
+
 Value VectorBuilder::loadFloats(Value from, Type element, Value offset) {
   Value loaded =
       LLVM::LoadOp::create(b, vectorOf(element), address(from, element, offset),
@@ -134,8 +177,8 @@ Value VectorBuilder::loadBytes(Value from, Value offset) {
 void VectorBuilder::store(Value value, Value to, Type element, Value offset) {
   if (!element.isF32()) {
     Type type = element;
-    if (isa<VectorType>(value.getType()))
-      type = vectorOf(element);
+    if (auto vector = dyn_cast<VectorType>(value.getType()))
+      type = vector.clone(element);
     value = arith::TruncFOp::create(b, type, value);
   }
   LLVM::StoreOp::create(b, value, address(to, element, offset),

@@ -34,6 +34,10 @@ public:
   mlir::Value mulAdd(mlir::Value x, mlir::Value y, mlir::Value sum);
   /// Adds up the lanes, in an order that depends on their number alone.
   mlir::Value sumOf(mlir::Value vector);
+  /// Adds up the lanes of each vector, halves first, in the same order for any
+  /// number of vectors: a power of two, at most the lanes. Returns their sums
+  /// in one vector, or one sum as a scalar.
+  mlir::Value sumsOf(llvm::ArrayRef<mlir::Value> vectors);
 
   mlir::Value most(mlir::Value x, mlir::Value y);
   /// Returns the greatest lane, NaN if one is.
@@ -53,12 +57,21 @@ public:
   /// Loads a number of `element`, f32 or 16 bits, as f32.
   mlir::Value loadFloat(mlir::Value from, mlir::Type element,
                         mlir::Value offset);
+  /// Loads such a number into all lanes.
+  mlir::Value loadInAll(mlir::Value from, mlir::Type element,
+                        mlir::Value offset);
   /// Loads a vector of such numbers.
   mlir::Value loadFloats(mlir::Value from, mlir::Type element,
                          mlir::Value offset);
   /// Loads a vector of i8.
   mlir::Value loadBytes(mlir::Value from, mlir::Value offset);
-  /// Stores an f32 or a vector of them as numbers of `element`.
+  /// Returns the lanes of one or two vectors that `order` names.
+  mlir::Value shuffle(mlir::Value first, mlir::Value second,
+                      llvm::ArrayRef<int32_t> order);
+  mlir::Value shuffle(mlir::Value vector, llvm::ArrayRef<int32_t> order) {
+    return shuffle(vector, vector, order);
+  }
+  /// Stores an f32 or a vector of any size of them as numbers of `element`.
   void store(mlir::Value value, mlir::Value to, mlir::Type element,
              mlir::Value offset);
 

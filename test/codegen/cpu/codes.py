@@ -72,4 +72,7 @@ for arch, needs in NEEDS.items():
     count += check(arch, "int4", (36, 256, 64), [2, 15], element="bf16", scale="f4")
     count += check(arch, "int8", (64, 96, 96), [1, 53], element="f16")
     count += check(arch, "int8", (5, 64, 16), [3, 4], scale="f4")
+    # Columns in pieces, of which the last is shorter, or which are parts of a block; rows in two parts.
+    count += check(arch, "int4", (32, 1824, 32), [1, 2, 8, 9, 50, 205])
+    count += check(arch, "int8", (6, 2560, 2560), [1, 10, 384], offsets=True)
     print(f"{arch}: {count} products agree")
