@@ -2,9 +2,8 @@
 
 #include "compiler/transform/quantize/SearchCodes.h"
 
+#include "compiler/transform/quantize/MatrixProducts.h"
 #include "compiler/transform/quantize/WeightRounding.h"
-
-#include "llvm/Support/Parallel.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,8 +18,6 @@ static constexpr double kMostDamping = 10;
 /// counts as it is, and the rows of which the median is taken.
 static constexpr float kMostLength = 2;
 static constexpr size_t kMostSquares = 4096;
-/// Rows of the moments that a thread sums at once.
-static constexpr int64_t kRowsAtOnce = 16;
 
 //===----------------------------------------------------------------------===//
 // Moments
@@ -58,25 +55,9 @@ void InputMoments::evenOut(MutableArrayRef<float> rows) {
 void InputMoments::add(ArrayRef<float> given) {
   std::vector<float> rows(given.begin(), given.end());
   evenOut(rows);
-  llvm::parallelFor(
-      0, size_t(llvm::divideCeil(size, kRowsAtOnce)), [&](size_t part) {
-        int64_t first = int64_t(part) * kRowsAtOnce,
-                last = std::min(first + kRowsAtOnce, size);
-        const float *x = rows.data(), *end = x + rows.size();
-        // Four rows at once read and write each sum once.
-        for (; x + 4 * size <= end; x += 4 * size)
-          for (int64_t i = first; i < last; ++i) {
-            float *sum = &sums[i * size];
-            const float *y = x + size, *z = y + size, *w = z + size;
-            for (int64_t j = i; j < size; ++j)
-              sum[j] +=
-                  (x[i] * x[j] + y[i] * y[j]) + (z[i] * z[j] + w[i] * w[j]);
-          }
-        for (; x < end; x += size)
-          for (int64_t i = first; i < last; ++i)
-            for (int64_t j = i; j < size; ++j)
-              sums[i * size + j] += x[i] * x[j];
-      });
+  MatrixView x{rows.data(), size};
+  addUpperProduct(sums.data(), size, x.transposed(), x, size,
+                  int64_t(rows.size()) / size, 1);
 }
 
 void InputMoments::add(const InputMoments &others) {
@@ -103,43 +84,6 @@ double InputMoments::changeBy(ArrayRef<float> row) const {
   return change;
 }
 
-/// Factors a matrix, of which the upper triangle is given, to R·Rᵀ with an
-/// upper triangular R, in its place. Returns whether that exists.
-static bool factor(std::vector<float> &matrix, int64_t size) {
-  std::vector<float> column(size);
-  for (int64_t j = size - 1; j >= 0; --j) {
-    float pivot = matrix[j * size + j];
-    if (!(pivot > 0) || !std::isfinite(pivot))
-      return false;
-    float root = std::sqrt(pivot);
-    for (int64_t i = 0; i < j; ++i)
-      column[i] = matrix[i * size + j] /= root;
-    matrix[j * size + j] = root;
-    llvm::parallelFor(0, size_t(llvm::divideCeil(j, 64)), [&](size_t part) {
-      int64_t first = int64_t(part) * 64, last = std::min(first + 64, j);
-      for (int64_t i = first; i < last; ++i)
-        for (int64_t k = i; k < j; ++k)
-          matrix[i * size + k] -= column[i] * column[k];
-    });
-  }
-  return true;
-}
-
-/// Inverts an upper triangular matrix.
-static std::vector<float> invertTriangle(ArrayRef<float> r, int64_t size) {
-  std::vector<float> inverse(r.size());
-  for (int64_t i = size - 1; i >= 0; --i) {
-    float *row = &inverse[i * size];
-    for (int64_t k = i + 1; k < size; ++k)
-      for (int64_t j = k; j < size; ++j)
-        row[j] -= r[i * size + k] * inverse[k * size + j];
-    for (int64_t j = i + 1; j < size; ++j)
-      row[j] /= r[i * size + i];
-    row[i] = 1 / r[i * size + i];
-  }
-  return inverse;
-}
-
 std::vector<float> InputMoments::factorInverse(double damping) const {
   double mean = 0;
   for (int64_t i = 0; i < size; ++i)
@@ -148,8 +92,8 @@ std::vector<float> InputMoments::factorInverse(double damping) const {
     std::vector<float> damped = sums;
     for (int64_t i = 0; i < size; ++i)
       damped[i * size + i] += mean > 0 ? float(damping * mean) : 1.f;
-    if (factor(damped, size))
-      return invertTriangle(damped, size);
+    if (factorUpper(damped, size))
+      return invertUpper(damped, size);
   }
   return {};
 }
