@@ -8,6 +8,7 @@
 #include "llvm/Support/Error.h"
 
 #include <optional>
+#include <string>
 
 namespace frit {
 
@@ -44,6 +45,21 @@ std::optional<ModelPart> partOf(llvm::StringRef file);
 
 /// Returns whether an encoder's file reads a sound: floats.
 bool readsSound(llvm::StringRef file);
+
+/// What a decoder's file says of its sizes; none where it leaves one open, or
+/// has no such value.
+struct DecoderSizes {
+  std::optional<int64_t> layers; ///< caches of keys
+  std::optional<int64_t> groups, headSize, heads, vocabulary;
+};
+
+/// Names of a decoder's values: caches of a layer have "%d" in theirs.
+struct DecoderNames {
+  std::string keys = "past_key_values.%d.key", logits = "logits";
+};
+
+/// Finds the sizes; none of a file that is no model.
+DecoderSizes findDecoderSizes(llvm::StringRef file, const DecoderNames &names);
 
 /// Returns the tokens of a call if a decoder's file fixes them.
 std::optional<int64_t> fixedTokens(llvm::StringRef file);

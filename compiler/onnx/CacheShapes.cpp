@@ -140,6 +140,64 @@ std::optional<int64_t> frit::fixedTokens(llvm::StringRef file) {
   return std::nullopt;
 }
 
+/// Returns a dimension of a type, if it is fixed.
+static std::optional<int64_t> sizeOf(const onnx::ValueInfoProto &value,
+                                     int at) {
+  const auto &shape = value.type().tensor_type().shape();
+  if (at < 0)
+    at += shape.dim_size();
+  if (at < 0 || at >= shape.dim_size() || isOpen(shape.dim(at)))
+    return std::nullopt;
+  return shape.dim(at).dim_value();
+}
+
+/// Returns the heads that all attention operators of ONNX Runtime have.
+static std::optional<int64_t> headsOf(const onnx::GraphProto &graph) {
+  std::optional<int64_t> heads;
+  for (const onnx::NodeProto &node : graph.node())
+    if (node.op_type() == "GroupQueryAttention" ||
+        node.op_type() == "MultiHeadAttention")
+      for (const onnx::AttributeProto &attribute : node.attribute())
+        if (attribute.name() == "num_heads") {
+          if (heads && *heads != attribute.i())
+            return std::nullopt;
+          heads = attribute.i();
+        }
+  return heads;
+}
+
+DecoderSizes frit::findDecoderSizes(llvm::StringRef file,
+                                    const DecoderNames &names) {
+  DecoderSizes sizes;
+  auto model = parse(file);
+  if (!model)
+    return sizes;
+  auto [before, after] = llvm::StringRef(names.keys).split("%d");
+  // Layers without attention keep what has other names.
+  bool hasOthers = false;
+  int64_t layers = 0;
+  for (const onnx::ValueInfoProto *input : inputsOf(*model)) {
+    llvm::StringRef name = input->name();
+    bool isPast = name.contains("past");
+    uint64_t layer = 0;
+    if (!name.consume_front(before) || !name.consume_back(after) ||
+        name.getAsInteger(10, layer)) {
+      hasOthers |= isPast && !name.contains("value");
+      continue;
+    }
+    ++layers;
+    sizes.groups = sizeOf(*input, 1);
+    sizes.headSize = sizeOf(*input, 3);
+  }
+  if (layers && !hasOthers)
+    sizes.layers = layers;
+  sizes.heads = headsOf(model->graph());
+  for (const onnx::ValueInfoProto &output : model->graph().output())
+    if (output.name() == names.logits)
+      sizes.vocabulary = sizeOf(output, -1);
+  return sizes;
+}
+
 llvm::Expected<Shapes> frit::findEncoderShapes(llvm::StringRef file,
                                                const EncoderCall &call) {
   Shapes shapes;

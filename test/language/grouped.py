@@ -190,6 +190,33 @@ def check_folder(work, model):
         assert done.returncode == 2 and done.stderr == (
             "fritc: error: --context is at most 32, the context_length of genai_config.json "
             f"beside '{folder}/decoder.onnx'\n"), done
+    # Sizes that are the model's, which may also be left out, and others.
+    sizes = {"num_hidden_layers": model.layers, "num_attention_heads": model.heads,
+             "num_key_value_heads": model.groups, "head_size": model.size}
+    decoder = config["model"]["decoder"]
+    write(vocab_size=61, decoder=decoder | sizes)
+    assert fritc(folder).returncode == 0
+    for changes, message in (
+            (dict(vocab_size=64), "'model.vocab_size' is 64, and 'decoder.onnx' has logits of 61 "
+                                  "tokens"),
+            (dict(decoder=decoder | {"num_hidden_layers": 3}),
+             f"'model.decoder.num_hidden_layers' is 3, and 'decoder.onnx' has caches of "
+             f"{model.layers} layers"),
+            (dict(decoder=decoder | {"num_key_value_heads": 3}),
+             f"'model.decoder.num_key_value_heads' is 3, and 'decoder.onnx' has caches of "
+             f"{model.groups} heads"),
+            (dict(decoder=decoder | {"num_attention_heads": 3}),
+             f"'model.decoder.num_attention_heads' is 3, and 'decoder.onnx' has attention of "
+             f"{model.heads} heads")):
+        write(**changes)
+        for source in folder, folder / "decoder.onnx":
+            done = fritc(source, *(["--context=16"] if source != folder else []))
+            assert done.returncode == 1 and done.stderr == (
+                f"fritc: error: {folder}/genai_config.json: {message}: one of them is of another "
+                "model\n"), done
+    # Other names for the caches, which this model does not have, and layers without caches.
+    write(decoder=decoder | {"num_hidden_layers": 3, "inputs": {"past_key_names": "key.%d"}})
+    assert fritc(folder).returncode == 0
     # It says nothing of another file.
     (folder / "decoder.onnx").rename(folder / "other.onnx")
     assert fritc(folder / "other.onnx", "--context=33").returncode == 0
@@ -198,6 +225,7 @@ def check_folder(work, model):
              "'model.decoder.filename' must be a file in this folder"),
             ({"decoder": {}}, "'model.decoder.filename' must be a file's name"),
             ({"decoder": None}, "'model.decoder' must be an object"),
+            ({"vocab_size": "61"}, "'model.vocab_size' must be a number"),
             ({"context_length": -1}, "'model.context_length' must be a number of tokens"),
             ({"vision": {}}, "'model.vision' is a part besides the decoder, which frit does not "
                              "join"),
@@ -207,7 +235,73 @@ def check_folder(work, model):
         done = fritc(folder)
         assert done.returncode == 1 and done.stderr == (
             f"fritc: error: {folder}/genai_config.json: {message}\n"), done
+    check_search(folder, module, config)
     print("ok folder")
+
+
+def check_search(folder, module, config):
+    """How tokens are chosen, where no option says it; as frit-run and from_pretrained do."""
+    (folder / "other.onnx").rename(folder / "decoder.onnx")
+    letters = [chr(ord("A") + i) for i in range(58)]
+    (folder / "tokenizer.json").write_text(json.dumps({
+        "model": {"type": "BPE", "vocab": {text: i for i, text in enumerate(letters)},
+                  "merges": []}}))
+    artifact, (work, prompt) = folder.parent / "f.so", (folder, "".join(letters[t] for t in PROMPT))
+
+    def write(search):
+        (work / "genai_config.json").write_text(json.dumps(config | {"search": search}))
+
+    def by_program(*options):
+        done = subprocess.run(["frit-run", artifact, f"--tokenizer={folder}", "--max-tokens=12",
+                               f"--prompt={prompt}", "--device=cpu", "--json", *options],
+                              capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["tokens"], done.stderr
+
+    def check(search, options, given=(), **named):
+        write(search)
+        language = frit.from_pretrained(folder, artifact, march="x86-64-v3",
+                                        options=["--context=32", "-fshape=chunk=8"])
+        language.ends = []
+        expected = list(module.generate(PROMPT, 12, **options))
+        assert list(language.generate(PROMPT, 12, **named)) == expected, search
+        ends = [i for i, token in enumerate(expected) if token in (3, 44)]
+        assert by_program(*given)[0] == expected[:ends[0] if ends else 12], search
+
+    hot = dict(do_sample=True, temperature=1.7, top_k=20, top_p=0.9)
+    check(hot, dict(temperature=1.7, top_k=20, top_p=0.9))
+    check(hot, dict(temperature=1.7, top_k=20, top_p=0.9, seed=5), ["--seed=5"], seed=5)
+    check(hot, dict(temperature=1.7, top_k=3, top_p=0.9), ["--top-k=3"], top_k=3)
+    check(hot, {}, ["--temperature=0"], temperature=0)
+    check(dict(do_sample=True), dict(temperature=1, top_k=50))
+    check(hot | dict(top_k=1), {})
+    check(hot | dict(do_sample=False, repetition_penalty=1.9), dict(repetition_penalty=1.9))
+    check({}, {})
+    assert (list(module.generate(PROMPT, 12, temperature=1.7, top_k=20, top_p=0.9))
+            != list(module.generate(PROMPT, 12))), "sampling changes nothing here"
+    write(hot | dict(num_beams=4))
+    assert by_program()[1] == (f"frit-run: note: '{folder}/genai_config.json' searches 4 beams; "
+                               "one text is continued\n")
+    for search, message in ((dict(temperature="hot"), "search.temperature: expected a number"),
+                            (dict(top_p=1.5), "search.top_p: expected a number from 0 to 1"),
+                            (dict(top_k=-1), "search.top_k: expected a number of at least 0"),
+                            (dict(repetition_penalty=0), "search.repetition_penalty: expected a "
+                                                         "number above 0")):
+        write(search)
+        done = subprocess.run(["frit-run", artifact, f"--tokenizer={folder}", f"--prompt={prompt}"],
+                              capture_output=True, text=True)
+        assert done.returncode == 1 and message in done.stderr, done.stderr
+        place = next(iter(search))
+        try:
+            frit.from_pretrained(folder, march="x86-64-v3", options=["--context=32"])
+            raise AssertionError(search)
+        except ValueError as error:
+            assert f"genai_config.json: search.{place} is " in str(error), error
+    write({})
+    done = subprocess.run(["frit-run", artifact, f"--tokenizer={folder}", f"--prompt={prompt}",
+                           "--top-k=3"], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr == (
+        "frit-run: --top-k has no effect without --temperature above 0\n"), done.stderr
 
 
 work = Path(sys.argv[1])

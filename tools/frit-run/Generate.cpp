@@ -2,6 +2,7 @@
 
 #include "frit/generate.h"
 #include "Adapter.h"
+#include "ChosenSampling.h"
 #include "Perplexity.h"
 #include "Session.h"
 #include "Source.h"
@@ -66,6 +67,7 @@ private:
   bool hasTokenizer = false;
   SessionHandle model;
   Speculation speculation;
+  frit_sampling sampling = {};
   std::vector<TokenId> sequence; ///< tokens in the caches
   std::vector<TokenId> made;
   size_t fed = 0;
@@ -74,6 +76,8 @@ private:
 } // namespace
 
 Fault Generation::open() {
+  if (Fault fault = chooseSampling(options, sampling))
+    return fault;
   if (!options.tokenizer.empty()) {
     if (Fault fault = Tokenizer::load(options.tokenizer, tokenizer))
       return fault;
@@ -147,14 +151,9 @@ Fault Generation::show(TokenId token, TextStream &stream, std::string &reply) {
 }
 
 Fault Generation::extend(std::string &reply) {
-  frit_sampling sampling = {};
-  sampling.temperature = float(options.temperature);
-  sampling.top_k = uint32_t(options.topK);
-  sampling.top_p = float(options.topP);
-  sampling.min_p = float(options.minP);
-  sampling.repetition_penalty = float(options.repetitionPenalty);
-  sampling.seed = options.seed;
-  bool isGreedy = options.temperature == 0 && options.repetitionPenalty == 0;
+  bool isGreedy =
+      sampling.temperature == 0 &&
+      (sampling.repetition_penalty == 0 || sampling.repetition_penalty == 1);
   TextStream stream(tokenizer);
   uint64_t left = std::min<uint64_t>(
       options.maxTokens, frit_session_capacity(model.get()) -

@@ -193,7 +193,9 @@ static bool checkUsed(const Options &options) {
       {Foreseen, generates && !options.chat,
        options.chat ? "with --chat" : "without --prompt or --tokens"},
       {Continued, continues, unasked},
-      {Chosen, continues && options.temperature > 0,
+      // Beside a tokenizer there may be a temperature (chooseSampling).
+      {Chosen,
+       continues && (options.temperature > 0 || !options.tokenizer.empty()),
        continues ? "without --temperature above 0" : unasked},
       {Guessed,
        continues && (!options.speculate.empty() || !options.draft.empty()),
@@ -206,6 +208,12 @@ static bool checkUsed(const Options &options) {
       {RunOnce, !isOther,
        "with --bench, --info, --profile, --precision-report or a prompt"}};
   return checkUses(options.given, uses);
+}
+
+std::string frit::run::findUnsampled(const Options &options) {
+  const frit::options::OptionUse use[] = {
+      {frit::options::Chosen, false, "without --temperature above 0"}};
+  return frit::options::findUnused(options.given, use);
 }
 
 /// Rejects combinations of options of which only one would have an effect.

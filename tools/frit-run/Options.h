@@ -55,6 +55,10 @@ struct Options : RunOptions {
 /// Parses "5,7,9". Returns whether it is a list of tokens.
 bool parseTokens(const std::string &text, std::vector<int32_t> &to);
 
+/// Returns why an option of choosing tokens has no effect where the most likely
+/// one is taken; empty if there is none.
+std::string findUnsampled(const Options &options);
+
 /// Parses the command line. Prints help, or an error.
 Parsed parseOptions(int count, char **arguments, Options &options);
 

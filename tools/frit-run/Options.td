@@ -74,7 +74,8 @@ def perplexity : Flag<dashes, "perplexity">, Group<language_Group>, HelpText<
 defm max_tokens : Value<dashes, "max-tokens", language_Group, "n",
   "Most tokens to make (default: 256)">, For<Continued>;
 defm temperature : Value<dashes, "temperature", language_Group, "x",
-  "Divides the logits; 0 takes the most likely token (default: 0)">, For<Continued>;
+  "Divides the logits; 0 takes the most likely token (default: as the "
+  "tokenizer's genai_config.json says, or 0)">, For<Continued>;
 defm top_k : Value<dashes, "top-k", language_Group, "n",
   "Choose among the n most likely tokens">, For<Chosen>;
 defm top_p : Value<dashes, "top-p", language_Group, "x",

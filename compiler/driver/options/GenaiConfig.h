@@ -4,6 +4,8 @@
 #ifndef FRIT_COMPILER_DRIVER_OPTIONS_GENAICONFIG_H
 #define FRIT_COMPILER_DRIVER_OPTIONS_GENAICONFIG_H
 
+#include "compiler/import/CacheShapes.h"
+
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
@@ -17,12 +19,17 @@ namespace frit {
 struct GenaiConfig {
   std::string file;    ///< the decoder's path, in the folder
   int64_t context = 0; ///< the most tokens that it is for
+  DecoderSizes sizes;
+  DecoderNames names;
 };
 
 /// Reads genai_config.json of a folder; none if there is no such file. A model
 /// with parts besides a decoder is an error.
 llvm::Expected<std::optional<GenaiConfig>>
 readGenaiConfig(llvm::StringRef folder);
+
+/// Fails if the bytes of the decoder's file contradict a size.
+llvm::Error checkSizes(const GenaiConfig &config, llvm::StringRef file);
 
 } // namespace frit
 

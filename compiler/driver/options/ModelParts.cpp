@@ -60,6 +60,11 @@ bool CommandLine::findGenai(ModelInput &input) {
   if (!*config || (!isFolder && llvm::sys::path::filename((*config)->file) !=
                                     llvm::sys::path::filename(input.path)))
     return true;
+  // What cannot be read is reported when it is compiled.
+  if (auto file = readFile((*config)->file); !file)
+    llvm::consumeError(file.takeError());
+  else if (llvm::Error error = checkSizes(**config, (*file)->getBuffer()))
+    return wrong(llvm::toString(std::move(error)), kBadInput);
   input.path = (*config)->file;
   input.hasCaches = true;
   input.mostContext = (*config)->context;

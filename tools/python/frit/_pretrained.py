@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -29,6 +30,31 @@ def _read_ends(folder: Path) -> list[int]:
     return []
 
 
+def _read_sampling(folder: Path) -> dict[str, Any]:
+    """How tokens are chosen by "search" of genai_config.json, as options of `generate`."""
+    path = folder / "genai_config.json"
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+        search = dict(config.get("search") or {})
+    except (OSError, ValueError, AttributeError, RecursionError, TypeError):
+        return {}
+    # What is left out is as onnxruntime-genai has it.
+    given = {"temperature": 1.0, "top_k": 50, "top_p": 0.0, "repetition_penalty": 1.0} | {
+        name: value for name, value in search.items() if value is not None}
+    for name, least, most in (("temperature", 0, math.inf), ("top_k", 0, math.inf),
+                              ("top_p", 0, 1), ("repetition_penalty", 1e-30, math.inf)):
+        value = given[name]
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not (
+                least <= value <= most):
+            raise ArgumentError(f"{path}: search.{name} is {value!r:.80}, which is no number of "
+                                f"at least {least}" + (f" and at most {most}" if most == 1 else ""))
+    sampling = {"repetition_penalty": given["repetition_penalty"]}
+    if search.get("do_sample") is True and given["top_k"] != 1 and given["temperature"]:
+        sampling |= {"temperature": given["temperature"], "top_k": int(given["top_k"]),
+                     "top_p": given["top_p"]}
+    return sampling
+
+
 def _read_tokenizer(folder: Path) -> Any:
     """The tokenizer of a folder; None if it has none, or the package `tokenizers` is missing."""
     path = folder / "tokenizer.json"
@@ -52,10 +78,14 @@ class LanguageModel:
       tokenizer: a `tokenizers.Tokenizer`; None if the folder has no tokenizer.json or the
         package is not installed.
       ends: tokens that end a text.
+      sampling: options of `generate` that it takes unless they are given, or another
+        temperature is: those of genai_config.json.
     """
 
-    def __init__(self, module: Module, tokenizer: Any, ends: list[int]):
+    def __init__(self, module: Module, tokenizer: Any, ends: list[int],
+                 sampling: dict[str, Any] | None = None):
         self.module, self.tokenizer, self.ends = module, tokenizer, ends
+        self.sampling = sampling or {}
 
     def generate(self, prompt: str | Sequence[int], max_new_tokens: int | None = None,
                  **options: Any) -> Iterator[Any]:
@@ -68,6 +98,7 @@ class LanguageModel:
             that end a text do.
         """
         ends, texts = self._read_stop(options.pop("stop", None), isinstance(prompt, str))
+        options = self._with_defaults(options)
         if not isinstance(prompt, str):
             return self.module.generate(prompt, max_new_tokens, ends, **options)
         if self.tokenizer is None:
@@ -83,6 +114,15 @@ class LanguageModel:
                                 f"{known}: it is the tokenizer of another model")
         return stream(self.tokenizer, ids,
                       self.module.generate(ids, max_new_tokens, ends, **options), texts)
+
+    def _with_defaults(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The options, and those of the folder that are not given."""
+        given = {name: value for name, value in options.items() if value is not None}
+        defaults = dict(self.sampling)
+        if given.get("temperature") == 0:  # filters belong to another way of choosing
+            defaults = {name: value for name, value in defaults.items()
+                        if name == "repetition_penalty"}
+        return {**options, **defaults, **given}
 
     def _read_stop(self, stop: Any, is_text: bool) -> tuple[Any, list[str]]:
         """The tokens that end what is generated, and the texts."""
@@ -112,6 +152,6 @@ def from_pretrained(folder: str | os.PathLike, output: str | os.PathLike | None 
     if not folder.is_dir():
         raise ArgumentError(f"{folder}: is no folder; from_pretrained takes one of Hugging Face, "
                             "which `huggingface-cli download` fetches")
-    tokenizer = _read_tokenizer(folder)
+    tokenizer, sampling = _read_tokenizer(folder), _read_sampling(folder)
     module = compile(folder, output, options=options, **compile_options)
-    return LanguageModel(module, tokenizer, _read_ends(folder))
+    return LanguageModel(module, tokenizer, _read_ends(folder), sampling)
