@@ -96,20 +96,22 @@ static Fault addSplit(const SplitKind &kind, Parts &parts) {
   return {};
 }
 
+/// What SentencePiece writes for a space.
+static constexpr std::string_view kSpace = "\u2581";
+
 /// Writes spaces as SentencePiece does. Where they merge, each word has one in
 /// front; otherwise one is added to the first word.
 static std::string escapeSpaces(std::string_view text, bool addsSpace,
                                 bool merges) {
-  static constexpr std::string_view space = "\u2581";
   std::string escaped;
   bool isFirst = true, isInWord = false;
   for (char c : text) {
     if (c == ' ') {
       if (!merges)
-        escaped += space;
+        escaped += kSpace;
     } else {
       if (!isInWord && (merges || (addsSpace && isFirst)))
-        escaped += space;
+        escaped += kSpace;
       isFirst = false;
       escaped += c;
     }
@@ -284,14 +286,18 @@ private:
         unknown);
     bool addsSpace =
         file.flag("tokenizer.ggml.add_space_prefix").value_or(true);
-    if (addsSpace)
-      parts.normalizer.push_back([](std::string &text) {
-        if (!text.empty())
-          text.insert(0, " ");
+    bool merges =
+        file.flag("tokenizer.ggml.remove_extra_whitespaces").value_or(false);
+    parts.normalizer.push_back([=](std::string &text) {
+      if (merges) {
+        text = escapeSpaces(text, addsSpace, merges);
+        if (!addsSpace && !text.empty())
+          text.erase(0, kSpace.size());
         return Fault();
-      });
-    parts.normalizer.push_back([](std::string &text) {
-      return Regex::literal(" ").replaceAll(text, "\u2581");
+      }
+      if (addsSpace && !text.empty())
+        text.insert(0, " ");
+      return Regex::literal(" ").replaceAll(text, kSpace);
     });
     parts.decoder.bytes = Decoder::Bytes::byteTokens;
     parts.decoder.steps = {decodeReplace(Regex::literal("\u2581"), " "),
