@@ -201,8 +201,12 @@ static Value pad(Node &node, Value x, ArrayRef<int64_t> pads,
   if (mode != "constant" && hasOpenLengths(node) && !isMarked(x) &&
       llvm::all_of(dims, isWhole)) {
     Expr y = {node, x};
+    // A size that is a multiple needs no pads where others do.
+    auto mayNeedPads = [&](int64_t d) {
+      return node.computesPlaces() && d >= std::min<int64_t>(2, rankOf(x) - 1);
+    };
     for (int64_t d : dims)
-      if (low[d] || high[d])
+      if (low[d] || high[d] || mayNeedPads(d))
         y = padByIndices(y, d, low[d], high[d], mode);
     return y;
   }

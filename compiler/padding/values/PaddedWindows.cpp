@@ -51,7 +51,7 @@ static std::optional<PaddedValue> padPads(PadOp small, PadOp large,
   };
   for (auto [dim, high] : llvm::enumerate(small.getHigh())) {
     if (shapeOf(small.getX())[dim] == shapeOf(large.getX())[dim]) {
-      if (high != large.getHigh()[dim])
+      if (high > large.getHigh()[dim])
         return std::nullopt;
       continue;
     }

@@ -209,6 +209,13 @@ float[1,4,1] r={0.1,0.2,0.3,0.4}> { y = LSTM<hidden_size=1>(x,w,r) }
     ("padfront", """
 m (float[batch,4] x) => (y) <int64[4] p={1,0,0,0}> { y = Pad(x,p) }
 """),
+    # As many elements are put after the last one as are missing to a multiple.
+    ("to_a_multiple", """
+m (float[2,batch,3] x) => (y) <int64[1] four={4}, int64[1] z={0}, int64[1] a={1},
+int64[3] low={0,0,0}, int64[4] w={2,-1,4,3}> { n=Shape<start=1,end=2>(x) o=Neg(n)
+d=Mod(o,four) p=Concat<axis=0>(low,z,d,z) q=Pad(x,p) r=Reshape(q,w)
+y=ReduceMax<keepdims=0>(r,a) }
+"""),
     ("padback", """
 m (float[batch,4] x) => (y) <int64[4] p={0,0,1,0}> { y = Pad(x,p) }
 """),
@@ -371,6 +378,17 @@ z=ConstantOfShape(s) w=Greater(x,zero) i=Cast<to=7>(w) c=ReduceSum<keepdims=0>(i
 d=Div(c,five) e=Sub(d,one) u=Unsqueeze(e,last) r=Concat<axis=1>(rows,u) o=Expand(hot,two)
 p=ScatterND(z,r,o) f=Slice(p,last,end,au,last) g=CumSum(f,one) y=Slice(g,last,end,au,last) }
 """.replace("float zero={0}", "float zero={0}, float[1] hot={1}")),
+    # An element that is in no pair is zero.
+    ("pairs_and_rest", """
+m (float[1,batch] x) => (y) <int64[1] two={2}, int64[1] z={0}, int64[1] one={1}> {
+n=Shape<start=1,end=2>(x) h=Div(n,two) e=Mul(h,two) s=Slice(x,z,e,one) d=Sub(n,e)
+p=Concat<axis=0>(z,z,z,d) y=Pad(s,p) }
+"""),
+    ("mirrored_to_a_multiple", """
+m (float[1,batch] x) => (y) <int64[1] many={32}, int64[1] z={0}> {
+n=Shape<start=1,end=2>(x) o=Neg(n) d=Mod(o,many) p=Concat<axis=0>(z,z,z,d)
+y=Pad<mode="reflect">(x,p) }
+"""),
     ("root_of_size", """
 m (float[1,batch,2] x) => (y) <float half={-0.5}, float one={1}> {
 s=Shape<start=1,end=2>(x) f=Cast<to=1>(s) r=Sqrt(f) q=Pow(f,half)
