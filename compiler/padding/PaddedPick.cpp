@@ -9,6 +9,8 @@
 
 #include "compiler/padding/PaddedPick.h"
 
+#include "dialects/nn/Fold.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

@@ -26,6 +26,7 @@
 #include "compiler/padding/Padding.h"
 #include "compiler/padding/Expansion.h"
 #include "compiler/padding/PaddedGather.h"
+#include "compiler/padding/PaddedMoves.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -97,6 +98,7 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
     return padMasked(a, b, operands);
   };
   ValuePairs pairs(compare, evaluated);
+  PaddedMoves moves(pairs);
   for (auto [a, b] : llvm::zip_equal(from.getArguments(), to.getArguments())) {
     std::optional<PaddedValue> value = padInput(a, b);
     if (!value)
@@ -138,13 +140,30 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
       continue;
     }
     SmallVector<PaddedValue, 3> operands;
+    Operation *failed = nullptr;
     for (auto [x, y] : llvm::zip_equal(a->getOperands(), b->getOperands())) {
-      if (auto operand = pairs.find(x, y))
-        operands.push_back(*operand);
-      else if (Operation *failed = pairs.failed())
-        return Mixing{failed->getLoc(), reasonOf(failed)};
-      else
-        return Mixing{b->getLoc(), reasonOfOther(&*b)};
+      auto operand = pairs.find(x, y);
+      failed = operand ? nullptr : pairs.failed();
+      if (!operand)
+        operand = moves.find(x, y);
+      if (!operand) {
+        Operation *earlier = moves.reasonOf(y);
+        failed = earlier ? earlier : failed;
+        break;
+      }
+      operands.push_back(*operand);
+    }
+    // What is moved on may be in front in the end.
+    auto putOff = [&](Operation *reason) {
+      return !masks.changes(&*b) && moves.putOff(&*a, &*b, reason);
+    };
+    if (operands.size() != a->getNumOperands()) {
+      if (failed && putOff(failed)) {
+        ++a, ++b;
+        continue;
+      }
+      return failed ? Mixing{failed->getLoc(), reasonOf(failed)}
+                    : Mixing{b->getLoc(), reasonOfOther(&*b)};
     }
     if (a->hasTrait<OpTrait::IsTerminator>()) {
       for (auto [i, result] : llvm::enumerate(operands))
@@ -188,6 +207,10 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
       lines.erase(&*b);
       a = expand(&*a);
       b = expand(&*b);
+      continue;
+    }
+    if (!result && putOff(&*b)) {
+      ++a, ++b;
       continue;
     }
     if (!result)

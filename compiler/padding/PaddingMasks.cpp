@@ -223,11 +223,12 @@ std::optional<PaddedValue> PaddingMasks::join(ConcatOp small, ConcatOp large,
     content.inside = content.inside | operand.content.inside;
     content.outside = content.outside | operand.content.all();
   }
-  if (found == joins.end())
-    found = joins.insert({large, {}}).first;
+  PaddedJoin joined = found == joins.end() ? PaddedJoin() : found->second;
+  if (!joined.add(smallSizes, places, largeSizes))
+    return std::nullopt;
+  joins[large] = std::move(joined);
   llvm::append_range(listed, places);
-  return found->second.add(smallSizes, places, largeSizes) ? result
-                                                           : std::nullopt;
+  return result;
 }
 
 std::optional<PaddedValue> PaddingMasks::shift(SliceOp small, SliceOp large,

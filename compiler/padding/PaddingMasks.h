@@ -76,6 +76,13 @@ public:
   /// decomposed.
   void forget(mlir::Operation *large) { masks.erase(large); }
 
+  /// Returns whether an operator of the large model will be changed.
+  bool changes(mlir::Operation *large) const {
+    return masks.contains(large) || constants.contains(large) ||
+           limits.contains(large) || joins.contains(large) ||
+           slices.contains(large) || picks.contains(large);
+  }
+
   /// Whether join() takes operands without padding: others pad them.
   bool joinsFixed = false;
 

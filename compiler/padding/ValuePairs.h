@@ -44,6 +44,7 @@ public:
   /// Skips a slice of either model that takes adjacent elements, where the
   /// other model takes all. Returns false for other operators.
   bool skipSlice(mlir::Operation *op);
+  bool isSkipped(mlir::Operation *op) const { return slices.contains(op); }
 
   /// Returns nothing if the values are no pair, or the small one is not part of
   /// the large one.

@@ -17,12 +17,17 @@ static AffineMap withoutSingles(AffineMap map, ArrayRef<int64_t> smallLoops) {
 }
 
 bool PaddedLoops::read(const PaddedValue &operand, AffineMap a, AffineMap b) {
-  a = withoutSingles(a, small);
-  if (a != withoutSingles(b, small))
+  AffineMap own = withoutSingles(a, small);
+  if (own != withoutSingles(b, small))
     return false;
   if (operand.anywhere)
     return true;
-  for (auto [expr, dim] : llvm::zip_equal(a.getResults(), operand.places)) {
+  for (auto [index, simple, dim] :
+       llvm::enumerate(own.getResults(), operand.places)) {
+    // A single element of a table may be behind others of the large one.
+    AffineExpr expr = hasOffset(dim) && a.getResult(index) == b.getResult(index)
+                          ? a.getResult(index)
+                          : simple;
     if (auto loop = dyn_cast<AffineDimExpr>(expr)) {
       std::optional<DimPlaces> &known = places[loop.getPosition()];
       if (known && *known != dim)

@@ -232,6 +232,22 @@ Resize<mode="linear">(x,,s) }
 # Positions are computed from the size. All are gathered in order, as PyTorch's exporters write
 # masks of attention; or they are folded for few rows, but not for many.
 POSITIONS = [
+    # Scores of positions from -7 to 7, shifted by one more place in each row.
+    ("relative_shift", """
+m (float[2,batch,2] x) => (y) <float[2,15] t={%s}, int64[1] half={7}, int64[1] one={1},
+int64[1] z={0}, int64[1] two={2}, int64[6] w={0,0,1,0,0,0}> {
+n=Shape<start=1,end=2>(x) f=Sub(half,n) from=Add(f,one) to=Add(half,n) p=Slice(t,from,to,one)
+s=MatMul(x,p) b=Shape(s) c=Pad(s,w) k=Mul(n,two) u=Concat<axis=0>(two,k,n) v=Reshape(c,u)
+l=Slice(v,one,k,one) m=Reshape(l,b) y=Slice(m,z,n,two) }
+""" % ",".join(str(n % 11 - 5) for n in range(30))),
+    ("relative_shift_joined", """
+m (float[2,batch,2] x) => (y) <float[2,15] t={%s}, int64[1] half={7}, int64[1] one={1},
+int64[1] z={0}, int64[1] two={2}, int64[1] au={2}> {
+n=Shape<start=1,end=2>(x) f=Sub(half,n) from=Add(f,one) to=Add(half,n) p=Slice(t,from,to,one)
+s=MatMul(x,p) b=Shape(s) e=Concat<axis=0>(two,n,one) g=ConstantOfShape(e)
+c=Concat<axis=2>(g,s) k=Mul(n,two) u=Concat<axis=0>(two,k,n) v=Reshape(c,u)
+l=Slice(v,one,k,one) m=Reshape(l,b) y=Slice(m,z,n,two) }
+""" % ",".join(str(n % 11 - 5) for n in range(30))),
     ("positions", """
 m (float[batch,40] x) => (y) <int64 z={0}, int64 o={1}, int64[1] last={-1},
 int64[1] first={0}> {
