@@ -74,6 +74,30 @@ static std::string reasonOfResult(const PaddedValue &result) {
              : "returns a part of a table that begins elsewhere for each size";
 }
 
+/// Puts the elements that an operand repeats along a dimension where another
+/// operand has its own: a norm of all places of a picture, expanded to them.
+static SmallVector<PaddedValue, 3> spread(Operation *small,
+                                          ArrayRef<PaddedValue> operands) {
+  SmallVector<PaddedValue, 3> result(operands);
+  for (auto [i, value] : llvm::enumerate(result)) {
+    auto expand = small->getOperand(i).getDefiningOp<ExpandOp>();
+    auto whole = value.large.getDefiningOp<ExpandOp>();
+    if (!expand || !whole || value.anywhere)
+      continue;
+    ArrayRef<int64_t> from = shapeOf(expand.getX()),
+                      to = shapeOf(expand.getY());
+    for (auto [j, other] : llvm::enumerate(operands))
+      if (shapeOf(small->getOperand(j)) == to && !other.anywhere &&
+          !small->getOperand(j).getDefiningOp<ExpandOp>() &&
+          shapeOf(other.large) == shapeOf(value.large))
+        for (size_t dim = 0; dim < to.size(); ++dim)
+          if (from.size() == to.size() && from[dim] == 1 &&
+              shapeOf(whole.getX())[dim] == 1)
+            value.places[dim] = other.places[dim];
+  }
+  return result;
+}
+
 /// Returns the value of an input, which the runtime pads with zeros.
 static std::optional<PaddedValue> padInput(Value small, Value large) {
   std::optional<PaddedValue> value = leadingValue(small, large);
@@ -198,6 +222,8 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
       result = shift(/*isNew=*/false);
     if (!result)
       result = padMasked(&*a, &*b, operands);
+    if (!result && isa<ElementwiseOp>(*a))
+      result = padMasked(&*a, &*b, spread(&*a, operands));
     // What begins elsewhere in the large model is of use in tables only.
     if (!result || (slice && llvm::any_of(result->places, hasOffset)))
       if (auto shifted = shift(/*isNew=*/true))

@@ -58,13 +58,21 @@ bool PaddingMasks::addSample(Mask &mask, const DimPlaces &places) const {
       part.sizes.add(smallSizes, part.length);
     return true;
   }
-  if (places.size() != mask.parts.size() || hasOffset(places))
+  if (hasOffset(places))
     return false;
-  for (auto [part, place] : llvm::zip_equal(mask.parts, places)) {
-    if (part.length != place.large)
+  // A part without padding may be one with the part before it.
+  DimPlaces rest(llvm::reverse(places));
+  SmallVector<int64_t> sizes;
+  for (Part &part : mask.parts) {
+    auto size = takePart(rest, part.length);
+    if (!size)
       return false;
-    part.sizes.add(smallSizes, place.small);
+    sizes.push_back(*size);
   }
+  if (!llvm::all_of(rest, [](SizePair part) { return part.large == 1; }))
+    return false;
+  for (auto [part, size] : llvm::zip_equal(mask.parts, sizes))
+    part.sizes.add(smallSizes, size);
   return true;
 }
 

@@ -405,6 +405,11 @@ m (float[1,batch] x) => (y) <int64[1] many={32}, int64[1] z={0}> {
 n=Shape<start=1,end=2>(x) o=Neg(n) d=Mod(o,many) p=Concat<axis=0>(z,z,z,d)
 y=Pad<mode="reflect">(x,p) }
 """),
+    # Elements of both rows are divided by a norm of all of them.
+    ("norm_of_places", """
+m (float[2,batch] x) => (y) <int64[1] flat={-1}, int64[1] a={0}, int64[2] w={2,-1}> {
+f=Reshape(x,flat) n=ReduceL2<keepdims=1>(f,a) s=Shape(f) e=Expand(n,s) d=Div(f,e) y=Reshape(d,w) }
+"""),
     ("root_of_size", """
 m (float[1,batch,2] x) => (y) <float half={-0.5}, float one={1}> {
 s=Shape<start=1,end=2>(x) f=Cast<to=1>(s) r=Sqrt(f) q=Pow(f,half)
