@@ -8,8 +8,6 @@
 
 #include "compiler/padding/Variants.h"
 
-#include "dialects/nn/NN.h"
-
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 
@@ -148,13 +146,6 @@ std::optional<Mixing> Variants::proveVariant(const Sizes &large,
   }
   if (auto mixing = proof.proof->findMisfit())
     return mixing;
-  // Counts are proved on the imported modules, which have no masks.
-  bool isCounted =
-      proof.large->walk([](nn::CountedOp) { return WalkResult::interrupt(); })
-          .wasInterrupted();
-  if (isCounted && !masks.empty())
-    return Mixing{masks.firstLoc(), "combines elements along it, and the data "
-                                    "decide about other dimensions"};
   return std::nullopt;
 }
 

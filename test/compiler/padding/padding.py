@@ -410,6 +410,12 @@ y=Pad<mode="reflect">(x,p) }
 m (float[2,batch] x) => (y) <int64[1] flat={-1}, int64[1] a={0}, int64[2] w={2,-1}> {
 f=Reshape(x,flat) n=ReduceL2<keepdims=1>(f,a) s=Shape(f) e=Expand(n,s) d=Div(f,e) y=Reshape(d,w) }
 """),
+    # The data say how many columns there are, by means of the rows that a call has.
+    ("columns_by_mean", """
+m (float[batch,6] x) => (y, z, u) <int64[1] a={0}, int64[1] b={1}, float zero={0.02}> {
+mean=ReduceMean<keepdims=0>(x,a) c=Greater(mean,zero) y=Compress<axis=1>(x,c)
+z=ReduceSum<keepdims=0>(y,b) u=Softmax<axis=0>(y) }
+"""),
     ("root_of_size", """
 m (float[1,batch,2] x) => (y) <float half={-0.5}, float one={1}> {
 s=Shape<start=1,end=2>(x) f=Cast<to=1>(s) r=Sqrt(f) q=Pow(f,half)
