@@ -19,7 +19,8 @@ Expr openIota(Node &node, mlir::Value first, mlir::Value step, int64_t count);
 Expr openIota(Node &node, mlir::Type element, int64_t count);
 
 /// Pads a dimension as the modes edge, reflect and wrap of Pad do, by indices.
-/// `low` and `high` are at least 0, and for `reflect` below its size.
+/// `low` and `high` are at most its size, and for `reflect` below it; where
+/// they are negative, as many elements are left out.
 Expr padByIndices(Expr x, int64_t dim, int64_t low, int64_t high,
                   llvm::StringRef mode);
 

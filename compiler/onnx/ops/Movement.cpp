@@ -194,8 +194,7 @@ static Value pad(Node &node, Value x, ArrayRef<int64_t> pads,
   auto isWhole = [&](int64_t d) {
     int64_t most = mode == "edge" ? std::numeric_limits<int64_t>::max()
                                   : nn::shapeOf(x)[d] - (mode == "reflect");
-    return low[d] >= 0 && high[d] >= 0 && low[d] <= most && high[d] <= most &&
-           nn::shapeOf(x)[d] > 0;
+    return low[d] <= most && high[d] <= most && nn::shapeOf(x)[d] > 0;
   };
   auto dims = llvm::seq<int64_t>(rankOf(x));
   if (mode != "constant" && hasOpenLengths(node) && !isMarked(x) &&

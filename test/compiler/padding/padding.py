@@ -405,6 +405,10 @@ m (float[1,batch] x) => (y) <int64[1] many={32}, int64[1] z={0}> {
 n=Shape<start=1,end=2>(x) o=Neg(n) d=Mod(o,many) p=Concat<axis=0>(z,z,z,d)
 y=Pad<mode="reflect">(x,p) }
 """),
+    # The element before each, as of filters that emphasise.
+    ("edge_shifted", """
+m (float[2,batch] x) => (y) <int64[4] p={0,1,0,-1}> { e=Pad<mode="edge">(x,p) y=Sub(x,e) }
+"""),
     # Elements of both rows are divided by a norm of all of them.
     ("norm_of_places", """
 m (float[2,batch] x) => (y) <int64[1] flat={-1}, int64[1] a={0}, int64[2] w={2,-1}> {
