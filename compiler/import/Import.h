@@ -55,6 +55,12 @@ struct ImportOptions {
   /// Compute lists of numbers and places between elements in the model, so that
   /// padding can follow them, also where tables would do for one size.
   bool computesPlaces = false;
+  /// Numbers by which the import chooses between algorithms, in order: lengths
+  /// of rows that are sorted, in blocks if they are long. Receives them, or
+  /// with `followsChoices` has those of an import for a larger size, so that
+  /// both get the same operators and can be compared. May be null.
+  std::vector<int64_t> *choices = nullptr;
+  bool followsChoices = false;
   /// Cache for the weights of several imports in one context; may be null.
   WeightCache *weights = nullptr;
   /// Numbers of strings that several imports share; may be null.

@@ -10,11 +10,13 @@ using namespace frit;
 
 FailureOr<ModelVariants> frit::importVariants(
     ArrayRef<SymbolSizes> symbols,
-    llvm::function_ref<OwningOpRef<ModuleOp>(ArrayRef<int64_t>, bool)> import,
+    llvm::function_ref<OwningOpRef<ModuleOp>(ArrayRef<int64_t>,
+                                             const ImportMode &)>
+        import,
     MLIRContext &context) {
   ModelVariants model;
   if (symbols.empty()) {
-    OwningOpRef<ModuleOp> module = import({}, false);
+    OwningOpRef<ModuleOp> module = import({}, {});
     if (!module)
       return failure();
     model.modules.push_back(std::move(module));

@@ -3,6 +3,7 @@
 #ifndef FRIT_COMPILER_PADDING_IMPORTVARIANTS_H
 #define FRIT_COMPILER_PADDING_IMPORTVARIANTS_H
 
+#include "compiler/padding/ImportMode.h"
 #include "compiler/padding/SymbolSizes.h"
 #include "dialects/plan/OpenShapes.h"
 
@@ -28,13 +29,12 @@ struct ModelVariants {
 
 /// Imports a model, for its own sizes or for each combination of the sizes in
 /// `symbols`, and proves that calls with other sizes may be padded. `import`
-/// imports it for one size per symbol, with ImportOptions::computesPlaces as
-/// given, and returns null after reporting an error. Data-dependent counts
-/// become outputs. Fails after reporting an error.
+/// imports it for one size per symbol and returns null after reporting an
+/// error. Data-dependent counts become outputs. Fails after reporting an error.
 mlir::FailureOr<ModelVariants>
 importVariants(llvm::ArrayRef<SymbolSizes> symbols,
                llvm::function_ref<mlir::OwningOpRef<mlir::ModuleOp>(
-                   llvm::ArrayRef<int64_t> sizes, bool computesPlaces)>
+                   llvm::ArrayRef<int64_t> sizes, const ImportMode &mode)>
                    import,
                mlir::MLIRContext &context);
 

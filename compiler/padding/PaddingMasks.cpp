@@ -15,7 +15,8 @@ using namespace frit;
 using namespace frit::nn;
 
 /// Returns candidates for neutral elements, in the type that bodies compute in.
-/// The most likely come first: those of sums, maxima, minima and products.
+/// The most likely come first: those of sums, maxima, minima, products and
+/// ascending order.
 static SmallVector<TypedAttr> neutralNumbers(Type element) {
   Builder b(element.getContext());
   if (isSmall(element))
@@ -26,7 +27,8 @@ static SmallVector<TypedAttr> neutralNumbers(Type element) {
     return {b.getFloatAttr(f, 0.0),
             b.getFloatAttr(f, APFloat::getInf(semantics, /*Negative=*/true)),
             b.getFloatAttr(f, APFloat::getInf(semantics)),
-            b.getFloatAttr(f, 1.0)};
+            b.getFloatAttr(f, 1.0),
+            b.getFloatAttr(f, APFloat::getNaN(semantics))};
   }
   auto integer = dyn_cast<IntegerType>(type);
   if (!integer)

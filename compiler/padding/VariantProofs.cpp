@@ -93,7 +93,7 @@ std::optional<Mixing> Variants::proveVariant(const Sizes &large,
                                              ArrayRef<Sizes> served,
                                              Sizes &failed) {
   Proof &proof = proofs[large];
-  proof.large = importQuietly(large);
+  proof.large = importQuietly(large, nullptr, &proof.choices);
   // The error is reported when the variant is imported.
   if (!proof.large)
     return std::nullopt;
@@ -106,7 +106,8 @@ std::optional<Mixing> Variants::proveVariant(const Sizes &large,
   auto compare = [&](const Sizes &small) -> std::optional<Mixing> {
     failed = small;
     Mixing failure{UnknownLoc::get(&context), "", true};
-    OwningOpRef<ModuleOp> module = importQuietly(small, &failure);
+    OwningOpRef<ModuleOp> module =
+        importQuietly(small, &failure, &proof.choices, /*followsChoices=*/true);
     if (!module)
       return failure;
     return proof.proof->findMixing(*module, small);

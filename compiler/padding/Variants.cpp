@@ -88,7 +88,7 @@ bool Variants::build() {
         first = {diagnostic.getLocation(), diagnostic.str(), true};
       return failure(); // others handle it, too
     });
-    module = import(largest(), computesPlaces);
+    module = import(largest(), {computesPlaces});
   }
   if (!module) {
     explainFailure(first);
@@ -136,13 +136,16 @@ void Variants::record(const Sizes &sizes, ModuleOp module) {
 }
 
 OwningOpRef<ModuleOp> Variants::importQuietly(const Sizes &sizes,
-                                              Mixing *failure) {
+                                              Mixing *failure,
+                                              std::vector<int64_t> *choices,
+                                              bool followsChoices) {
   ScopedDiagnosticHandler quiet(&context, [&](Diagnostic &diagnostic) {
     if (failure && failure->reason.empty() &&
         diagnostic.getSeverity() == DiagnosticSeverity::Error)
       *failure = {diagnostic.getLocation(), diagnostic.str(), true};
   });
-  OwningOpRef<ModuleOp> module = import(sizes, computesPlaces);
+  OwningOpRef<ModuleOp> module =
+      import(sizes, {computesPlaces, choices, followsChoices});
   if (module)
     record(sizes, *module);
   return module;

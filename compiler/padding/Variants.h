@@ -3,6 +3,7 @@
 #ifndef FRIT_COMPILER_PADDING_VARIANTS_H
 #define FRIT_COMPILER_PADDING_VARIANTS_H
 
+#include "compiler/padding/ImportMode.h"
 #include "compiler/padding/Padding.h"
 #include "compiler/padding/SymbolSizes.h"
 #include "dialects/plan/OpenShapes.h"
@@ -21,7 +22,7 @@ class Variants {
 public:
   using Sizes = std::vector<int64_t>; ///< one per symbol
   using Import = std::function<mlir::OwningOpRef<mlir::ModuleOp>(
-      const Sizes &sizes, bool computesPlaces)>;
+      const Sizes &sizes, const ImportMode &mode)>;
 
   Variants(llvm::ArrayRef<SymbolSizes> symbols, Import import,
            mlir::MLIRContext &context)
@@ -51,6 +52,8 @@ private:
   struct Proof {
     mlir::OwningOpRef<mlir::ModuleOp> large;
     std::unique_ptr<PaddingProof> proof;
+    /// Choices of the large model's import, which others follow.
+    std::vector<int64_t> choices;
   };
 
   Sizes largest() const;
@@ -97,8 +100,11 @@ private:
   std::optional<int64_t> leastValid(size_t index, int64_t invalid);
   std::string findRelation(size_t index, int64_t invalid);
   void reportInvalid(size_t index, const Mixing &mixing, const Sizes &small);
-  mlir::OwningOpRef<mlir::ModuleOp> importQuietly(const Sizes &sizes,
-                                                  Mixing *failure = nullptr);
+  /// Receives the choices of the import, or follows those of a variant's.
+  mlir::OwningOpRef<mlir::ModuleOp>
+  importQuietly(const Sizes &sizes, Mixing *failure = nullptr,
+                std::vector<int64_t> *choices = nullptr,
+                bool followsChoices = false);
   void record(const Sizes &sizes, mlir::ModuleOp module);
 
   void describeSymbols();

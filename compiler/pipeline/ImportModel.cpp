@@ -27,17 +27,18 @@ LogicalResult Pipeline::import(ModelSource &source) {
   // Strings have the same numbers in all imports.
   StringNumbers strings;
   import.strings = &strings;
-  auto importFor = [&](ArrayRef<int64_t> sizes, bool computesPlaces) {
-    import.computesPlaces = computesPlaces;
+  auto importFor = [&](ArrayRef<int64_t> sizes, const ImportMode &mode) {
+    import.computesPlaces = mode.computesPlaces;
+    import.choices = mode.choices;
+    import.followsChoices = mode.followsChoices;
     for (auto [symbol, size] : llvm::zip_equal(source.openSymbols, sizes))
       import.symbols[symbol.name] = size;
     return (source.isJson ? importJson : importOnnx)(
         source.file->getMemBufferRef(), source.path, import, context);
   };
   if (options.training)
-    return importForTraining(source, [&](ArrayRef<int64_t> sizes) {
-      return importFor(sizes, /*computesPlaces=*/false);
-    });
+    return importForTraining(
+        source, [&](ArrayRef<int64_t> sizes) { return importFor(sizes, {}); });
   auto imported = importVariants(source.openSymbols, importFor, context);
   if (failed(imported))
     return failure();

@@ -38,7 +38,9 @@ LogicalResult Pipeline::importForTraining(
                      diagnostic.getSeverity() != DiagnosticSeverity::Error);
     });
     auto imported = importVariants(
-        {}, [&](ArrayRef<int64_t>, bool) { return importFor(sizes); }, context);
+        {},
+        [&](ArrayRef<int64_t>, const ImportMode &) { return importFor(sizes); },
+        context);
     std::string suffix = isFirst ? "" : "_" + std::to_string(sizes[0]);
     if (failed(imported) ||
         failed(addTrainingEntries(source, std::move(*imported), suffix)))

@@ -70,7 +70,7 @@ Expr frit::importer::lastInOrder(Expr x, bool isDescending) {
 namespace {
 /// Elements and their original indices.
 struct IndexedElements {
-  Expr keys, places;
+  Expr keys, places; ///< without places, elements are where they were
 };
 } // namespace
 
@@ -101,48 +101,83 @@ static IndexedElements inBlocks(const IndexedElements &all, int64_t blocks,
     return x.pad(1, 0, blocks * size - length, fill)
         .reshape({rows, blocks, size});
   };
-  return {split(all.keys, lastInOrder(all.keys, isDescending)),
-          split(all.places, all.places.number(0))};
+  Expr keys = split(all.keys, lastInOrder(all.keys, isDescending));
+  return {keys,
+          all.places ? split(all.places, all.places.number(0)) : all.places};
 }
 
-Expr frit::importer::firstInOrder(Expr x, int64_t k, bool isDescending) {
-  // Rows up to `longest` are sorted at once if that takes at most
-  // `mostCompared` comparisons, which saves kernels; others in blocks.
-  constexpr int64_t longest = 1024, mostCompared = longest * longest;
-  // Each element of a block is compared with all others. Long blocks save
-  // kernels: they are worth their comparisons as long as few are taken.
-  constexpr int64_t block = 64, mostTaken = 64;
+// Rows up to kLongest are sorted at once if that takes at most kMostCompared
+// comparisons, which saves kernels; others in blocks.
+static constexpr int64_t kLongest = 1024, kMostCompared = kLongest * kLongest;
+// Each element of a block is compared with all others. Long blocks save
+// kernels: they are worth their comparisons as long as few are taken.
+static constexpr int64_t kBlock = 64, kMostTaken = 64;
+
+/// Returns whether the first `k` of a row are found among those of its blocks.
+static bool isReduced(int64_t length, int64_t k) {
+  return length > kLongest && length / 8 >= k && k > 0 && k <= kMostTaken;
+}
+
+/// Returns whether rows are sorted in blocks that are merged.
+static bool isMerged(int64_t rows, int64_t length, int64_t k) {
+  return length > 2 * kBlock && k > 0 && rows > 0 &&
+         length > kMostCompared / rows / length;
+}
+
+/// As firstInOrder, in blocks if so many rows are too long.
+static Expr firstOfRows(Expr x, int64_t k, bool isDescending,
+                        int64_t manyRows) {
   Node &node = *x.node;
   int64_t rows = x.size(0), length = x.size(1);
-  IndexedElements first = {
-      x, iota(node, node.builder().getI64Type(), {1, length}, 1)
-             .expand({rows, length})};
+  // At first the places are those that elements have.
+  IndexedElements first = {x, {node, {}}};
   auto sortBlocks = [&](int64_t blocks) {
     first = inBlocks(first, blocks, isDescending);
-    int64_t count = std::min(k, first.keys.size(2));
+    int64_t size = first.keys.size(2), count = std::min(k, size);
     Expr taken = firstOfShort(first.keys, count, isDescending);
     Expr keys = first.keys.gatherElements(taken, 2);
-    // Elements of a row that is one block have their own indices.
-    bool isWhole = blocks == 1 && length == x.size(1);
-    first = {keys, isWhole ? taken : first.places.gatherElements(taken, 2)};
+    if (first.places) {
+      first = {keys, first.places.gatherElements(taken, 2)};
+      return;
+    }
+    Expr begins = iota(node, taken.element(), {1, blocks, 1}, 1) * double(size);
+    first = {keys, blocks == 1 ? taken : taken + begins};
   };
   // Reduce the candidates: the first k of the row are among the first k of each
   // block.
-  while (length > longest && length / 8 >= k && k > 0 && k <= mostTaken &&
-         !node.failed) {
-    int64_t blocks = llvm::divideCeil(length, std::max(4 * k, block));
+  while (isReduced(length, k) && !node.failed) {
+    int64_t blocks = llvm::divideCeil(length, std::max(4 * k, kBlock));
     sortBlocks(blocks);
     length = blocks * k;
     first = {first.keys.reshape({rows, length}),
              first.places.reshape({rows, length})};
   }
   int64_t blocks = 1;
-  if (length > 2 * block && k > 0 && rows > 0 &&
-      length > mostCompared / rows / length)
-    while (blocks * block < length)
+  if (isMerged(manyRows, length, k))
+    while (blocks * kBlock < length)
       blocks *= 2;
   sortBlocks(blocks);
   for (; blocks > 1 && !node.failed; blocks /= 2)
     first = merge(first, k, isDescending);
   return first.places.reshape({rows, k});
+}
+
+Expr frit::importer::firstInOrder(Expr x, int64_t k, bool isDescending) {
+  Node &node = *x.node;
+  if (!x || !node.hasOpenSizes())
+    return firstOfRows(x, k, isDescending, x ? x.size(0) : 0);
+  // Blocks are those of the variant that serves this size.
+  ImportState &import = node.import();
+  int64_t rows = import.choose(x.size(0)), length = x.size(1);
+  int64_t whole = std::max(length, import.choose(length));
+  int64_t taken = std::max(k, import.choose(k));
+  if (taken > whole ||
+      (!isReduced(whole, taken) && !isMerged(rows, whole, taken)))
+    return firstOfRows(x, k, isDescending, rows);
+  x = x.apply<nn::PadOp>(
+      {lastInOrder(x, isDescending)},
+      {node.named("low", ArrayRef<int64_t>{0, 0}),
+       node.named("high", ArrayRef<int64_t>{0, whole - length})});
+  Expr first = firstOfRows(x, taken, isDescending, rows);
+  return taken == k ? first : first.slice(1, 0, k);
 }

@@ -18,7 +18,8 @@ using namespace frit::importer;
 /// Returns whether sorting `count` updates per row of x pays off.
 static bool isLong(Expr x, int64_t count) {
   constexpr int64_t few = 128, mostLookedAt = 1 << 20;
-  return count > few && product(x.shape()) > mostLookedAt / count;
+  bool isLong = count > few && product(x.shape()) > mostLookedAt / count;
+  return x.node->import().choose(isLong);
 }
 
 Expr frit::importer::combineUpdate(Expr x, Expr update, StringRef reduction) {

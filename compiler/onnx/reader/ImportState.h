@@ -93,6 +93,9 @@ public:
   virtual bool hasOpenSizes() const = 0;
   /// Returns whether places are computed (ImportOptions::computesPlaces).
   virtual bool computesPlaces() const = 0;
+  /// Returns a number by which an algorithm is chosen: `own`, or that of the
+  /// import which this one follows (ImportOptions::choices).
+  virtual int64_t choose(int64_t own) = 0;
   /// Returns the name of the tool that wrote the model, or "".
   virtual llvm::StringRef producer() const = 0;
   /// Returns whether the model checks indices (ImportOptions::checkIndices).

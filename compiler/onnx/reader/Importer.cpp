@@ -316,6 +316,16 @@ std::optional<int64_t> Importer::boundOf(const std::string &name) {
   return found->second;
 }
 
+int64_t Importer::choose(int64_t own) {
+  if (!options.choices)
+    return own;
+  size_t next = choices++;
+  if (options.followsChoices)
+    return next < options.choices->size() ? (*options.choices)[next] : own;
+  options.choices->push_back(own);
+  return own;
+}
+
 void Importer::addCheck(Value number, std::string message, ArrayAttr indices) {
   checks.push_back({number, std::move(message), indices});
 }

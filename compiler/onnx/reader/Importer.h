@@ -47,6 +47,7 @@ public:
   bool trains() const override { return options.trains; }
   bool hasOpenSizes() const override { return !options.openSymbols.empty(); }
   bool computesPlaces() const override { return options.computesPlaces; }
+  int64_t choose(int64_t own) override;
   llvm::StringRef producer() const override { return model->producer_name(); }
   bool checksIndices() const override { return options.checkIndices; }
   void addCheck(mlir::Value number, std::string message,
@@ -154,7 +155,7 @@ private:
   llvm::StringSet<> bounded;
   /// Nodes inlined, operators created and table elements so far. Small files
   /// can expand to huge graphs, so these are limited.
-  size_t inlined = 0, operators = 0, tabulated = 0;
+  size_t inlined = 0, operators = 0, tabulated = 0, choices = 0;
 };
 
 } // namespace frit::importer

@@ -41,7 +41,10 @@ static std::optional<PaddedValue> padPads(PadOp small, PadOp large,
                                           ArrayRef<PaddedValue> operands) {
   const PaddedValue &x = operands[0];
   if (small.getMode() != "constant" || large.getMode() != "constant" ||
-      small.getLow() != large.getLow() || x.anywhere || !areLeading(x.places))
+      small.getLow() != large.getLow() || x.anywhere)
+    return std::nullopt;
+  auto result = leadingValue(small.getY(), large.getY());
+  if (!result)
     return std::nullopt;
   auto isPad = [&](const AbstractValue &number) {
     if (operands.size() < 2)
@@ -50,6 +53,12 @@ static std::optional<PaddedValue> padPads(PadOp small, PadOp large,
            number == operands[1].content.all();
   };
   for (auto [dim, high] : llvm::enumerate(small.getHigh())) {
+    if (small.getLow()[dim] == 0 && high == 0 && large.getHigh()[dim] == 0) {
+      result->places[dim] = x.places[dim];
+      continue;
+    }
+    if (!isLeading(x.places[dim]))
+      return std::nullopt;
     if (shapeOf(small.getX())[dim] == shapeOf(large.getX())[dim]) {
       if (high > large.getHigh()[dim])
         return std::nullopt;
@@ -59,7 +68,7 @@ static std::optional<PaddedValue> padPads(PadOp small, PadOp large,
     if (high > 0 && (!fill || !fill->everywhere || !isPad(fill->number)))
       return std::nullopt;
   }
-  return leadingValue(small.getY(), large.getY());
+  return result;
 }
 
 /// Returns whether all elements of `x` beyond the small model's size, in every

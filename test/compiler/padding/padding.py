@@ -420,6 +420,29 @@ m (float[batch,6] x) => (y, z, u) <int64[1] a={0}, int64[1] b={1}, float zero={0
 mean=ReduceMean<keepdims=0>(x,a) c=Greater(mean,zero) y=Compress<axis=1>(x,c)
 z=ReduceSum<keepdims=0>(y,b) u=Softmax<axis=0>(y) }
 """),
+    # Long rows are sorted in blocks, those of a small size as those of the large one.
+    ("first_of_many", """
+m (float[2,batch] x) => (y,i) <int64[1] k={5}> { y,i = TopK<axis=1>(x,k) }
+"""),
+    ("first_of_few_kept", """
+m (float[batch,3] x) => (y,i) <int64[1] k={200}> { y,i = TopK<axis=0,largest=0>(x,k) }
+"""),
+    ("all_of_many", """
+m (float[3,batch] x) => (y,i) {
+k=Shape<start=1,end=2>(x) y,i = TopK<axis=1,largest=0>(x,k) }
+"""),
+    ("all_of_many_downwards", """
+m (float[3,batch] x) => (y,i) { k=Shape<start=1,end=2>(x) y,i = TopK<axis=1>(x,k) }
+"""),
+    ("most_of_integers", """
+m (int64[1,batch] x) => (y,i) { k=Shape<start=1,end=2>(x) y,i = TopK<axis=1>(x,k) }
+"""),
+    # Few updates are looked for by each element, many are sorted.
+    ("many_updates", """
+m (float[2,batch] x, int64[2,140] g, float[2,140] u) => (y) <int64[2] big={8,1}, int64[1] z={0}> {
+n=Shape<start=1,end=2>(x) p=Mod(g,n) t=Tile(x,big) v=Tile(p,big) w=Tile(u,big)
+y = ScatterElements<axis=1>(t,v,w) }
+"""),
     ("root_of_size", """
 m (float[1,batch,2] x) => (y) <float half={-0.5}, float one={1}> {
 s=Shape<start=1,end=2>(x) f=Cast<to=1>(s) r=Sqrt(f) q=Pow(f,half)
