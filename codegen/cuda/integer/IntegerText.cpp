@@ -267,7 +267,7 @@ std::string EndText::printAllLoads(ArrayRef<Node *> roots, Printer &printer) {
 }
 
 nn::Match<std::string> EndText::printFirst(Value codes) {
-  Node *root = graph.elementAt(lowered[codes], place);
+  Node *root = graph.storedByte(graph.elementAt(lowered[codes], place));
   if (!graph.failure().empty())
     return nn::Mismatch(graph.failure());
   Printer printer(graph);
@@ -291,7 +291,7 @@ nn::Match<std::string> EndText::print() {
   SmallVector<Node *> roots;
   SmallVector<std::pair<unsigned, Node *>> outputs;
   for (auto [number, output] : llvm::enumerate(lowered.outputs())) {
-    roots.push_back(graph.elementAt(output, place));
+    roots.push_back(graph.storedByte(graph.elementAt(output, place)));
     outputs.push_back({number, roots.back()});
   }
   if (!graph.failure().empty())

@@ -124,6 +124,76 @@ __device__ inline float geluTo8Bits(float x) {
   return ::fmaf(half, t, half);
 }
 
+/// The bits of a byte are the byte times the least float above 0. A float can
+/// have no factor of the inverse, so that a sum is made smaller by as much as
+/// one can have.
+inline constexpr float kLeastFloat = 0x1p-149f, kTinyFactor = 0x1p100f,
+                       kTiny = kLeastFloat * kTinyFactor;
+
+/// Return (byte * scale + added) * kTiny, rounded once.
+__device__ inline float unsignedTiny(ByteOf byte, float scale, float added) {
+  return ::fmaf(bitCast<float>(byte.under(0)), scale * kTinyFactor,
+                added * kTiny);
+}
+__device__ inline float unsignedTiny(int8_t byte, float scale, float added) {
+  return unsignedTiny(ByteOf{uint32_t(uint8_t(byte)), 0}, scale, added);
+}
+/// Likewise of the byte plus 128.
+__device__ inline float signedTiny(ByteOf byte, float scale, float added) {
+  return unsignedTiny(ByteOf{byte.word ^ 0x80808080, byte.at}, scale, added);
+}
+__device__ inline float signedTiny(int8_t byte, float scale, float added) {
+  return signedTiny(ByteOf{uint32_t(uint8_t(byte)), 0}, scale, added);
+}
+
+/// Returns the bits of the integer nearest to unit * width, where unit is
+/// clamped to 0 to 1 and 0 for NaN: they are the integer times kLeastFloat.
+__device__ inline float fractionBits(float unit, float width) {
+  return saturate(unit) * (width * kLeastFloat);
+}
+/// Returns `tiny` plus kTiny times the integer nearest to unit * width, times
+/// scale.
+__device__ inline float addFraction(float tiny, float unit, float width,
+                                    float scale) {
+  return ::fmaf(fractionBits(unit, width), scale * kTinyFactor, tiny);
+}
+
+__device__ inline int8_t roundFraction(float unit, float width) {
+  return int8_t(bitCast<int>(fractionBits(unit, width)));
+}
+/// Rounds tiny / kTiny like roundToByte.
+__device__ inline int8_t roundTiny(float tiny, float low, float high,
+                                   float offset) {
+  return roundToByte(tiny * 0x1p49f, low, high, offset);
+}
+
+/// Returns four bytes, the first in the lowest: integers of 0 or more, of which
+/// larger ones become 255.
+__device__ inline uint32_t packBytes(const int *codes) {
+  uint32_t word;
+#ifdef FRIT_EMULATE
+  word = 0;
+  for (int i = 0; i < 4; ++i)
+    word |= uint32_t(minimum<int>(maximum<int>(codes[i], 0), 255)) << 8 * i;
+#else
+  asm("{\n.reg .b32 upper;\n"
+      "cvt.pack.sat.u8.s32.b32 upper, %4, %3, 0;\n"
+      "cvt.pack.sat.u8.s32.b32 %0, %2, %1, upper;\n}\n"
+      : "=r"(word)
+      : "r"(codes[0]), "r"(codes[1]), "r"(codes[2]), "r"(codes[3]));
+#endif
+  return word;
+}
+
+/// Returns four bytes, the first in the lowest: those of roundFraction.
+__device__ inline uint32_t roundFourFractions(const float *units, float width) {
+  int codes[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+    codes[i] = bitCast<int>(fractionBits(units[i], width));
+  return packBytes(codes);
+}
+
 /// Returns four codes, the first in the lowest byte.
 template <bool E4m3> __device__ inline uint32_t roundFour(const float *x) {
 #if !defined(FRIT_EMULATE) && __CUDA_ARCH__ >= 890
@@ -151,22 +221,17 @@ template <bool E4m3> __device__ inline uint32_t roundFour(const float *x) {
 #endif
 }
 
-/// Returns four bytes, the first in the lowest: rounds to integers, adds
-/// `offset`, and clamps to low + offset and high + offset. A multiple of the
-/// least float above 0 has the bits of an integer, and packing saturates. NaN
-/// becomes the highest code.
+/// Returns four bytes, the first in the lowest: rounds x / unit to integers,
+/// adds `offset`, and clamps to low + offset and high + offset. A multiple of
+/// the least float above 0 has the bits of an integer, and packing saturates.
+/// NaN becomes the highest code.
 __device__ inline uint32_t roundFourCodes(const float *x, float low, float high,
-                                          float offset) {
-#ifdef FRIT_EMULATE
-  uint32_t codes = 0;
-  for (int i = 0; i < 4; ++i)
-    codes |= uint32_t(uint8_t(roundToByte(x[i], low, high, offset))) << 8 * i;
-  return codes;
-#else
+                                          float offset, float unit = 1) {
   // Signed codes are packed as unsigned ones plus 128.
   const bool isSigned = low + offset < 0.0f;
   const int zero = int(offset) + (isSigned ? 128 : 0), odd = zero & 1;
-  const float least = __int_as_float(1), from = __int_as_float(zero + odd);
+  const float least = unit == 1 ? kLeastFloat : kLeastFloat / unit;
+  const float from = bitCast<float>(zero + odd);
   int codes[4];
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
@@ -174,19 +239,13 @@ __device__ inline uint32_t roundFourCodes(const float *x, float low, float high,
     // Packing clamps to 0, unless 1 is subtracted before: an even number is
     // added, so that ties are those of x.
     if (odd || low + zero != 0.0f)
-      number = ::fmaxf(number, low);
+      number = ::fmaxf(number, low * unit);
     if (high + zero != 255.0f)
-      number = ::fminf(number, high);
-    codes[i] = __float_as_int(::fmaf(number, least, from)) - odd;
+      number = ::fminf(number, high * unit);
+    codes[i] = bitCast<int>(::fmaf(number, least, from)) - odd;
   }
-  uint32_t word;
-  asm("{\n.reg .b32 upper;\n"
-      "cvt.pack.sat.u8.s32.b32 upper, %4, %3, 0;\n"
-      "cvt.pack.sat.u8.s32.b32 %0, %2, %1, upper;\n}\n"
-      : "=r"(word)
-      : "r"(codes[0]), "r"(codes[1]), "r"(codes[2]), "r"(codes[3]));
+  uint32_t word = packBytes(codes);
   return isSigned ? word ^ 0x80808080 : word;
-#endif
 }
 
 /// Writes a pack if `isInside`, by one instruction.
@@ -290,6 +349,34 @@ __device__ inline void storeCodesIf(bool, Codes<V> &to, const float (&in)[V],
 #pragma unroll
   for (int i = 0; i < V; i += 4)
     to.words[i / 4] = roundFourCodes(in + i, low, high, offset);
+}
+
+/// Keeps bytes that units become; see roundFourFractions.
+template <int V>
+__device__ inline void storeFractionsIf(bool, Codes<V> &to,
+                                        const float (&in)[V], float width) {
+#pragma unroll
+  for (int i = 0; i < V; i += 4)
+    to.words[i / 4] = roundFourFractions(in + i, width);
+}
+/// Writes bytes that units become if `isInside`; see roundFourFractions.
+template <int V>
+__device__ inline void storeFractionsIf(bool isInside, int8_t *to,
+                                        const float (&in)[V], float width) {
+  Codes<V> codes;
+  storeFractionsIf(isInside, codes, in, width);
+  storeVectorIf(isInside, reinterpret_cast<uint32_t *>(to), codes.words);
+}
+/// Writes bytes of tiny numbers if `isInside`; see roundFourCodes.
+template <int V>
+__device__ inline void storeTinyIf(bool isInside, int8_t *to,
+                                   const float (&in)[V], float low, float high,
+                                   float offset) {
+  uint32_t words[V / 4];
+#pragma unroll
+  for (int i = 0; i < V / 4; ++i)
+    words[i] = roundFourCodes(in + i * 4, low, high, offset, kTiny);
+  storeVectorIf(isInside, reinterpret_cast<uint32_t *>(to), words);
 }
 
 /// Rounds V floats to bytes and writes them if `isInside`; see roundFourCodes.

@@ -65,6 +65,12 @@ struct Node {
   Dependence loopBit = 0;
   Node *accumulator = nullptr;
   std::string text = {};
+
+  bool is(llvm::StringRef name) const {
+    return kind == Kind::operation && form->name == name;
+  }
+  /// Returns the number that this is, if it is a constant float.
+  std::optional<double> number() const;
 };
 
 class Graph {
@@ -91,6 +97,10 @@ public:
   Node *elementAt(mlir::Value tensor, mlir::AffineExpr flat);
 
   Node *given(mlir::Type type, std::string text, Dependence dependence);
+
+  /// Returns a form of `root`, a byte that the end of a product stores, that
+  /// takes fewer instructions, or `root`.
+  Node *storedByte(Node *root);
 
   /// Returns the first reason why a value could not be expressed; empty if
   /// there is none.
@@ -169,6 +179,8 @@ private:
   /// Returns (x + term) * factor if x is a sum with a prepared value and a
   /// product by one, which take both in, or null.
   Node *preparedSum(Node *x, double factor, double term);
+  /// Returns x times kTiny if it is a sum of two numbers of bytes, or null.
+  Node *tinySum(Node *x);
   /// Returns the byte of a float that is rounded and clamped by constants, in
   /// fewer instructions, or null.
   Node *roundedToByte(const Node *value);

@@ -41,14 +41,6 @@ Node *Graph::narrowedEquality(arith::CmpIOp compare,
   return nullptr;
 }
 
-/// Returns the number that a node is, if it is a constant float.
-static std::optional<double> floatOf(const Node *node) {
-  auto value = dyn_cast_if_present<FloatAttr>(node->value);
-  if (node->kind != Node::Kind::constant || !value)
-    return std::nullopt;
-  return value.getValueAsDouble();
-}
-
 namespace {
 /// Range of a float, both ends included. It may also be NaN.
 struct FloatBounds {
@@ -60,7 +52,7 @@ struct FloatBounds {
 static FloatBounds boundsOf(const Node *node) {
   FloatBounds bounds;
   while (node->kind == Node::Kind::operation && node->operands.size() == 2) {
-    std::optional<double> limit = floatOf(node->operands[1]);
+    std::optional<double> limit = node->operands[1]->number();
     if (limit && node->form->name == "arith.minimumf")
       bounds.high = std::min(bounds.high, *limit);
     else if (limit && node->form->name == "arith.maximumf")
@@ -76,7 +68,7 @@ static FloatBounds boundsOf(const Node *node) {
 /// Returns whether a comparison with a constant is false for all clamped
 /// floats, and for NaN.
 static bool isNever(arith::CmpFOp compare, ArrayRef<Node *> operands) {
-  std::optional<double> limit = floatOf(operands[1]);
+  std::optional<double> limit = operands[1]->number();
   if (!limit)
     return false;
   FloatBounds bounds = boundsOf(operands[0]);
@@ -95,7 +87,7 @@ static bool isNever(arith::CmpFOp compare, ArrayRef<Node *> operands) {
 static bool isTrueUnlessNan(const Node *node) {
   if (node->kind != Node::Kind::operation || node->operands.size() != 2)
     return false;
-  std::optional<double> limit = floatOf(node->operands[1]);
+  std::optional<double> limit = node->operands[1]->number();
   FloatBounds bounds = boundsOf(node->operands[0]);
   return limit && ((node->form->name == "cmpf.oge" && bounds.low >= *limit) ||
                    (node->form->name == "cmpf.olt" && bounds.high < *limit));
@@ -104,7 +96,7 @@ static bool isTrueUnlessNan(const Node *node) {
 /// Returns the integer that a node is, if it is a constant float, or nothing if
 /// it does not have 16 bits.
 static std::optional<double> smallInteger(const Node *node) {
-  std::optional<double> value = floatOf(node);
+  std::optional<double> value = node->number();
   bool isSmall = value && std::abs(*value) < 1 << 16;
   return isSmall && std::floor(*value) == *value ? value : std::nullopt;
 }
@@ -117,7 +109,7 @@ static bool isScaled(const Node *node) {
     return llvm::all_of(node->operands, isScaled);
   return (node->form->name == "arith.mulf" ||
           node->form->name == "byte.scaled") &&
-         floatOf(node->operands[1]).has_value();
+         node->operands[1]->number().has_value();
 }
 
 Node *Graph::scaled(Node *x, double factor) {
@@ -127,7 +119,7 @@ Node *Graph::scaled(Node *x, double factor) {
   if (x->form->name == "arith.addf")
     return operation("arith.addf", {scaled(x->operands[0], factor),
                                     scaled(x->operands[1], factor)});
-  factor *= *floatOf(x->operands[1]);
+  factor *= *x->operands[1]->number();
   if (x->form->name == "byte.scaled")
     return operation(
         x->form,
@@ -137,10 +129,7 @@ Node *Graph::scaled(Node *x, double factor) {
 }
 
 Node *Graph::preparedSum(Node *x, double factor, double term) {
-  auto is = [](const Node *node, StringRef form) {
-    return node->kind == Node::Kind::operation && node->form->name == form;
-  };
-  if (!isPrepared || !is(x, "arith.addf") || !is(x->operands[0], "arith.mulf"))
+  if (!isPrepared || !x->is("arith.addf") || !x->operands[0]->is("arith.mulf"))
     return nullptr;
   Node *product = x->operands[0], *added = x->operands[1];
   Node *sum = product->operands[0], *by = product->operands[1];
@@ -160,14 +149,11 @@ Node *Graph::preparedSum(Node *x, double factor, double term) {
 }
 
 Node *Graph::roundedToByte(const Node *value) {
-  auto is = [](const Node *node, StringRef form) {
-    return node->kind == Node::Kind::operation && node->form->name == form;
-  };
   // A conversion takes 0 instead of NaN.
-  if (!is(value, "arith.select") || !isTrueUnlessNan(value->operands[0]) ||
-      !is(value->operands[0], "cmpf.oge") ||
+  if (!value->is("arith.select") || !isTrueUnlessNan(value->operands[0]) ||
+      !value->operands[0]->is("cmpf.oge") ||
       value->operands[0]->operands[0] != value->operands[1] ||
-      floatOf(value->operands[2]) != 0.0 || !value->type.isF32())
+      value->operands[2]->number() != 0.0 || !value->type.isF32())
     return nullptr;
   const Node *node = value->operands[1];
   FloatBounds bounds = boundsOf(node);
@@ -175,24 +161,24 @@ Node *Graph::roundedToByte(const Node *value) {
       std::floor(bounds.low) != bounds.low ||
       std::floor(bounds.high) != bounds.high)
     return nullptr;
-  while (is(node, "arith.minimumf") || is(node, "arith.maximumf"))
+  while (node->is("arith.minimumf") || node->is("arith.maximumf"))
     node = node->operands[0];
   double offset = 0;
-  if (is(node, "arith.addf"))
+  if (node->is("arith.addf"))
     if (auto added = smallInteger(node->operands[1])) {
       offset = *added;
       node = node->operands[0];
     }
-  if (!is(node, "math.roundeven") && !is(node, "round.quotient"))
+  if (!node->is("math.roundeven") && !node->is("round.quotient"))
     return nullptr;
   // Clamping to 0 or more makes a relu needless.
   Node *x = node->operands[0];
-  if (is(x, "arith.maximumf") && floatOf(x->operands[1]) == 0.0 &&
+  if (x->is("arith.maximumf") && x->operands[1]->number() == 0.0 &&
       bounds.low - offset >= 0)
     x = x->operands[0];
-  if (is(node, "round.quotient")) {
+  if (node->is("round.quotient")) {
     Node *by = node->operands[1], *inverse = node->operands[2];
-    x = followsSums ? scaled(roundedTo8Bits(x), *floatOf(inverse))
+    x = followsSums ? scaled(roundedTo8Bits(x), *inverse->number())
                     : operation("quotient", {x, by, inverse});
   }
   auto number = [&](double number) {
@@ -205,12 +191,9 @@ Node *Graph::roundedToByte(const Node *value) {
 }
 
 Node *Graph::numberOfByte(Node *difference) {
-  auto is = [](const Node *node, StringRef form) {
-    return node->kind == Node::Kind::operation && node->form->name == form;
-  };
   Node *wide = difference;
   double zero = 0;
-  if (is(difference, "arith.subi")) {
+  if (difference->is("arith.subi")) {
     auto value =
         dyn_cast_if_present<IntegerAttr>(difference->operands[1]->value);
     if (difference->operands[1]->kind != Node::Kind::constant || !value ||
@@ -219,8 +202,8 @@ Node *Graph::numberOfByte(Node *difference) {
     wide = difference->operands[0];
     zero = double(value.getValue().getSExtValue());
   }
-  bool isSigned = is(wide, "arith.extsi");
-  if ((!isSigned && !is(wide, "arith.extui")) ||
+  bool isSigned = wide->is("arith.extsi");
+  if ((!isSigned && !wide->is("arith.extui")) ||
       !wide->operands[0]->type.isInteger(8))
     return nullptr;
   Node *byte = wide->operands[0];
@@ -232,18 +215,18 @@ Node *Graph::numberOfByte(Node *difference) {
   if (byte->kind == Node::Kind::load || byte->kind == Node::Kind::given)
     return operation(lookupForm(isSigned ? "byte.signed" : "byte.unsigned"),
                      {byte, number(zero)}, f32, any);
-  if (!is(byte, "round.byte"))
+  if (!byte->is("round.byte"))
     return nullptr;
-  double offset = *floatOf(byte->operands[3]);
-  double least = *floatOf(byte->operands[1]) + offset,
-         most = *floatOf(byte->operands[2]) + offset;
+  double offset = *byte->operands[3]->number();
+  double least = *byte->operands[1]->number() + offset,
+         most = *byte->operands[2]->number() + offset;
   if (least >= most ||
       (isSigned ? least < -128 || most > 127 : least < 0 || most > 255))
     return nullptr;
   // Clamped to 0 to 1, NaN becomes the least number, which must be the code 0.
   if (Node *unit = least == 0 && offset == zero
                        ? preparedSum(byte->operands[0], 1 / (most - least),
-                                     -*floatOf(byte->operands[1]))
+                                     -*byte->operands[1]->number())
                        : nullptr)
     return operation(lookupForm("round.unit"),
                      {unit, byte->operands[1], byte->operands[2]}, f32, any);

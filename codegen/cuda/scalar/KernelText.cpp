@@ -90,12 +90,17 @@ std::string frit::cuda::storeOutput(Printer &printer, Graph &graph,
     store = node->form->name == "round.e4m3" ? "frit::storeE4m3If("
                                              : "frit::storeE5m2If(";
   // So are bytes, four at a time.
-  bool roundsCodes = !guard.empty() && graph.lanes.width > 1 &&
-                     node->kind == Node::Kind::operation &&
-                     node->form->name == "round.byte";
+  StringRef codes = StringSwitch<StringRef>(node->kind == Node::Kind::operation
+                                                ? node->form->name
+                                                : "")
+                        .Case("round.byte", "frit::storeCodesIf(")
+                        .Case("round.fraction", "frit::storeFractionsIf(")
+                        .Case("round.tiny", "frit::storeTinyIf(")
+                        .Default("");
+  bool roundsCodes = !guard.empty() && graph.lanes.width > 1 && !codes.empty();
   std::string range;
   if (roundsCodes) {
-    store = "frit::storeCodesIf(";
+    store = codes;
     for (Node *limit : llvm::drop_begin(node->operands))
       range += ", " + printer.value(limit);
   }

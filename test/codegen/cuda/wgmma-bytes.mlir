@@ -183,12 +183,13 @@ func.func @residual(%x: tensor<131072x64xui8>, %w: tensor<256x64xi8>, %s: tensor
 // -----
 
 // The numbers of columns take in the scale of the code's range, and come from
-// shared memory; a byte without a zero point becomes a number in the product.
+// shared memory. The sum of two numbers of bytes is so small that the bits of a
+// byte are a float in it.
 // CHECK: columnBytes = 1024, columnsKept = 128;
 // CHECK: columns.of0[v] = a0[v] * 0.003921569f;
 // CHECK-NEXT: columns.of1[v] = frit::fma(a0[v], 0.003921569f, 0.45882353f);
-// CHECK: float v0 = frit::roundUnit(frit::fma(float(sum[v]), columns.of0[v], columns.of1[v]), -117.0f, 138.0f);
-// CHECK: frit::scaledNumber(frit::byteAt(elements.of0, v), 2.5f)
+// CHECK: float v0 = frit::addFraction(frit::unsignedTiny(frit::byteAt(elements.of0, v), 2.5f, -585.0f), frit::fma(float(sum[v]), columns.of0[v], columns.of1[v]), 255.0f, 5.0f);
+// CHECK: frit::storeTinyIf(isInside, to, out0, 0.0f, 255.0f, 0.0f);
 func.func @shifted(%x: tensor<131072x64xui8>, %w: tensor<256x64xi8>, %s: tensor<256xf32>, %r: tensor<131072x256xui8>) {
   %xz = nn.constant dense<0> : tensor<ui8>
   %wz = nn.constant dense<0> : tensor<i8>
@@ -225,6 +226,68 @@ func.func @shifted(%x: tensor<131072x64xui8>, %w: tensor<256x64xi8>, %s: tensor<
     %22 = nn.min %21, %high : (tensor<131072x256xf32>, tensor<f32>) -> tensor<131072x256xf32>
     %23 = nn.cast %22 {to = ui8} : (tensor<131072x256xf32>) -> tensor<131072x256xui8>
     nn.yield %23 : tensor<131072x256xui8>
+  }
+  return
+}
+
+// -----
+
+// Codes with an odd zero point, or clamped by less than a byte, take fewer
+// instructions as fractions of their range; others do not.
+// CHECK: out0[v] = float(sum[v]) * columns.of0[v] + columns.of1[v];
+// CHECK: frit::storeFractionsIf(isInside, {{.*}}, out0, 255.0f);
+// CHECK: frit::storeFractionsIf(isInside, {{.*}}, out0, 96.0f);
+// CHECK: frit::storeCodesIf(isInside, {{.*}}, out0, -118.0f, 137.0f, 118.0f);
+func.func @fractions(%x: tensor<131072x64xui8>, %w: tensor<256x64xi8>, %s: tensor<256xf32>) {
+  %xz = nn.constant dense<0> : tensor<ui8>
+  %wz = nn.constant dense<0> : tensor<i8>
+  %odd = nn.fusion(%x, %w, %xz, %wz, %s) : (tensor<131072x64xui8>, tensor<256x64xi8>, tensor<ui8>, tensor<i8>, tensor<256xf32>) -> tensor<131072x256xui8> {
+  ^bb0(%a: tensor<131072x64xui8>, %b: tensor<256x64xi8>, %c: tensor<ui8>, %d: tensor<i8>, %e: tensor<256xf32>):
+    %low = nn.constant dense<0.0> : tensor<f32>
+    %high = nn.constant dense<255.0> : tensor<f32>
+    %zero = nn.constant dense<117.0> : tensor<f32>
+    %1 = nn.quantized_conv %a, %b, %c, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<131072x64xui8>, tensor<256x64xi8>, tensor<ui8>, tensor<i8>) -> tensor<131072x256xi32>
+    %2 = nn.cast %1 {to = f32} : (tensor<131072x256xi32>) -> tensor<131072x256xf32>
+    %3 = nn.mul %2, %e : (tensor<131072x256xf32>, tensor<256xf32>) -> tensor<131072x256xf32>
+    %sum = nn.add %3, %e : (tensor<131072x256xf32>, tensor<256xf32>) -> tensor<131072x256xf32>
+    %4 = nn.round %sum : (tensor<131072x256xf32>) -> tensor<131072x256xf32>
+    %5 = nn.add %4, %zero : (tensor<131072x256xf32>, tensor<f32>) -> tensor<131072x256xf32>
+    %6 = nn.max %5, %low : (tensor<131072x256xf32>, tensor<f32>) -> tensor<131072x256xf32>
+    %7 = nn.min %6, %high : (tensor<131072x256xf32>, tensor<f32>) -> tensor<131072x256xf32>
+    %8 = nn.cast %7 {to = ui8} : (tensor<131072x256xf32>) -> tensor<131072x256xui8>
+    nn.yield %8 : tensor<131072x256xui8>
+  }
+  %less = nn.fusion(%x, %w, %xz, %wz, %s) : (tensor<131072x64xui8>, tensor<256x64xi8>, tensor<ui8>, tensor<i8>, tensor<256xf32>) -> tensor<131072x256xui8> {
+  ^bb0(%a: tensor<131072x64xui8>, %b: tensor<256x64xi8>, %c: tensor<ui8>, %d: tensor<i8>, %e: tensor<256xf32>):
+    %low = nn.constant dense<0.0> : tensor<f32>
+    %high = nn.constant dense<96.0> : tensor<f32>
+    %zero = nn.constant dense<0.0> : tensor<f32>
+    %1 = nn.quantized_conv %a, %b, %c, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<131072x64xui8>, tensor<256x64xi8>, tensor<ui8>, tensor<i8>) -> tensor<131072x256xi32>
+    %2 = nn.cast %1 {to = f32} : (tensor<131072x256xi32>) -> tensor<131072x256xf32>
+    %3 = nn.mul %2, %e : (tensor<131072x256xf32>, tensor<256xf32>) -> tensor<131072x256xf32>
+    %sum = nn.add %3, %e : (tensor<131072x256xf32>, tensor<256xf32>) -> tensor<131072x256xf32>
+    %4 = nn.round %sum : (tensor<131072x256xf32>) -> tensor<131072x256xf32>
+    %5 = nn.add %4, %zero : (tensor<131072x256xf32>, tensor<f32>) -> tensor<131072x256xf32>
+    %6 = nn.max %5, %low : (tensor<131072x256xf32>, tensor<f32>) -> tensor<131072x256xf32>
+    %7 = nn.min %6, %high : (tensor<131072x256xf32>, tensor<f32>) -> tensor<131072x256xf32>
+    %8 = nn.cast %7 {to = ui8} : (tensor<131072x256xf32>) -> tensor<131072x256xui8>
+    nn.yield %8 : tensor<131072x256xui8>
+  }
+  %even = nn.fusion(%x, %w, %xz, %wz, %s) : (tensor<131072x64xui8>, tensor<256x64xi8>, tensor<ui8>, tensor<i8>, tensor<256xf32>) -> tensor<131072x256xui8> {
+  ^bb0(%a: tensor<131072x64xui8>, %b: tensor<256x64xi8>, %c: tensor<ui8>, %d: tensor<i8>, %e: tensor<256xf32>):
+    %low = nn.constant dense<0.0> : tensor<f32>
+    %high = nn.constant dense<255.0> : tensor<f32>
+    %zero = nn.constant dense<118.0> : tensor<f32>
+    %1 = nn.quantized_conv %a, %b, %c, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<131072x64xui8>, tensor<256x64xi8>, tensor<ui8>, tensor<i8>) -> tensor<131072x256xi32>
+    %2 = nn.cast %1 {to = f32} : (tensor<131072x256xi32>) -> tensor<131072x256xf32>
+    %3 = nn.mul %2, %e : (tensor<131072x256xf32>, tensor<256xf32>) -> tensor<131072x256xf32>
+    %sum = nn.add %3, %e : (tensor<131072x256xf32>, tensor<256xf32>) -> tensor<131072x256xf32>
+    %4 = nn.round %sum : (tensor<131072x256xf32>) -> tensor<131072x256xf32>
+    %5 = nn.add %4, %zero : (tensor<131072x256xf32>, tensor<f32>) -> tensor<131072x256xf32>
+    %6 = nn.max %5, %low : (tensor<131072x256xf32>, tensor<f32>) -> tensor<131072x256xf32>
+    %7 = nn.min %6, %high : (tensor<131072x256xf32>, tensor<f32>) -> tensor<131072x256xf32>
+    %8 = nn.cast %7 {to = ui8} : (tensor<131072x256xf32>) -> tensor<131072x256xui8>
+    nn.yield %8 : tensor<131072x256xui8>
   }
   return
 }

@@ -48,7 +48,84 @@ __global__ void countAll(const uint32_t *words, const float *x, float *numbers,
   gelus[threadIdx.x] = frit::geluTo8Bits(x[threadIdx.x]);
 }
 
+/// The parts of a sum of two bytes, and how it is rounded.
+struct TinySum {
+  float scale, added, unitScale, low, high, offset;
+};
+
+/// Rounds sums of a byte and a fraction of 255 to bytes, one at a time and four
+/// together, and fractions alone.
+__global__ void sumAll(const uint32_t *words, const float *units, TinySum sum,
+                       uint8_t *ofUnsigned, uint8_t *ofSigned, uint8_t *four,
+                       uint8_t *fractions) {
+  const int i = threadIdx.x;
+  uint32_t own[1] = {words[i / 4]};
+  float tiny[4], unit[4];
+  for (int j = 0; j < 4; ++j) {
+    unit[j] = units[i / 4 * 4 + j];
+    tiny[j] = frit::addFraction(
+        frit::unsignedTiny(frit::byteAt(own, j), sum.scale, sum.added), unit[j],
+        255, sum.unitScale);
+  }
+  ofUnsigned[i] =
+      uint8_t(frit::roundTiny(tiny[i % 4], sum.low, sum.high, sum.offset));
+  ofSigned[i] = uint8_t(frit::roundTiny(
+      frit::addFraction(
+          frit::signedTiny(frit::byteAt(own, i % 4), sum.scale, sum.added),
+          unit[i % 4], 255, sum.unitScale),
+      sum.low, sum.high, sum.offset));
+  four[i] = uint8_t(
+      frit::roundFourCodes(tiny, sum.low, sum.high, sum.offset, frit::kTiny) >>
+      i % 4 * 8);
+  fractions[i] = uint8_t(frit::roundFourFractions(unit, 255) >> i % 4 * 8);
+}
+
 #ifndef __CUDACC_RTC__
+
+/// Checks sums of two numbers of bytes for all bytes, against f64. What is less
+/// than 0.001 from a tie may become either neighbour.
+static void checkByteSums(const TinySum &sum) {
+  const size_t count = 256;
+  Buffer<uint32_t> words(count / 4);
+  Buffer<float> units(count);
+  Buffer<uint8_t> ofUnsigned(count), ofSigned(count), four(count),
+      fractions(count);
+  for (size_t i = 0; i < count; ++i) {
+    words.host()[i / 4] = (i % 4 ? words.host()[i / 4] : 0) | uint32_t(i)
+                                                                  << i % 4 * 8;
+    units.host()[i] = float(i * 37 % 311) / 255.f - 0.1f;
+  }
+  units.host()[5] = NAN;
+  words.upload();
+  units.upload();
+  launch(sumAll, 1, unsigned(count), (const uint32_t *)words.get(),
+         (const float *)units.get(), sum, ofUnsigned.get(), ofSigned.get(),
+         four.get(), fractions.get());
+  for (Buffer<uint8_t> *bytes : {&ofUnsigned, &ofSigned, &four, &fractions})
+    bytes->download();
+  bool isRight = true;
+  for (size_t i = 0; i < count; ++i) {
+    const float unit = units.host()[i];
+    const double fraction =
+        unit == unit ? std::nearbyint(std::clamp(double(unit), 0.0, 1.0) * 255)
+                     : 0;
+    auto matches = [&](uint8_t byte, double x) {
+      for (double number : {x - 0.001, x + 0.001})
+        if (byte == uint8_t(int(std::clamp(std::nearbyint(number),
+                                           double(sum.low), double(sum.high)) +
+                                sum.offset)))
+          return true;
+      return false;
+    };
+    const double rest = fraction * sum.unitScale + sum.added;
+    isRight &= matches(ofUnsigned.host()[i], double(i) * sum.scale + rest);
+    isRight &= matches(four.host()[i], double(i) * sum.scale + rest);
+    isRight &= matches(ofSigned.host()[i],
+                       (double(int8_t(i)) + 128) * sum.scale + rest);
+    isRight &= fractions.host()[i] == fraction;
+  }
+  require(isRight, "sums of bytes are rounded otherwise");
+}
 
 /// Checks byte_numbers.cuh for all bytes, and numbers with ties, bounds and
 /// NaN among them.
@@ -133,6 +210,10 @@ template <class P> static void check(int zeroX, int zeroW) {
 static void checks() {
   checkRounding();
   checkNumbers();
+  checkByteSums({1.8291888f, -273.37744f, 0.46376833f, 0, 255, 0});
+  checkByteSums({0.25f, -40.5f, 0.5f, -128, 127, 0});
+  checkByteSums({0.7f, -64.f, 1.3f, -117, 138, 117});
+  checkByteSums({1e-6f, 3, 1000, -10, 80, 11});
   using Small = Tile<64, 64, 32, 32, 64, 3>;
   using Thin = Tile<32, 16, 16, 16, 64, 2>;
   using Shared = Tile<16, 32, 16, 32, 128, 3, 4>;

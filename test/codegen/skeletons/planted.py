@@ -155,6 +155,14 @@ FAULTS = {"wgmma_gemm": {
         ("integer_wgmma.cuh", "    waitCopies<P::stages - 3>();\n", "", WRONG),
     "bytes: padding of 0":
         ("integer_gemm.cuh", "if (place < 0 && fill)", "if (false)", WRONG),
+    "bytes: signed ones in a sum of two":
+        ("byte_numbers.cuh",
+         "return unsignedTiny(ByteOf{byte.word ^ 0x80808080, byte.at}, ",
+         "return unsignedTiny(byte, ", "sums of bytes are rounded otherwise"),
+    "bytes: a sum of two by another factor":
+        ("byte_numbers.cuh", "scale * kTinyFactor, tiny);",
+         "2 * scale * kTinyFactor, tiny);",
+         "sums of bytes are rounded otherwise"),
 }, "float8_gemm": {
     "floats: fragments of another format":
         ("integer_tile.cuh", "mmaFloats<P::floatX, P::floatW>",
