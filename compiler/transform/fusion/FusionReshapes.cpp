@@ -72,7 +72,37 @@ static Value reshapeOperand(NNBuilder &builder, Value operand,
   return builder.reshape(operand, shape);
 }
 
-/// Sinks a reshape of an elementwise operator's operand.
+/// Returns the operand of an elementwise function of one tensor and numbers;
+/// null of other operators.
+static OpOperand *onlyTensor(Operation *op) {
+  OpOperand *found = nullptr;
+  if (!isa<ElementwiseOp>(op))
+    return nullptr;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (tensorType(operand.get()).getRank() == 0 && op->getNumOperands() > 1)
+      continue;
+    if (found)
+      return nullptr;
+    found = &operand;
+  }
+  return found;
+}
+
+/// Returns whether `last` is a reduction, or an elementwise function of its
+/// result and numbers.
+static bool endsReduction(Operation *last) {
+  while (!isa<ReduceOp>(last)) {
+    OpOperand *operand = onlyTensor(last);
+    last = operand ? operand->get().getDefiningOp() : nullptr;
+    if (!last || !last->hasOneUse())
+      return false;
+  }
+  return true;
+}
+
+/// Sinks a reshape of an elementwise operator's operand, if the operator then
+/// belongs to the kernel of a contraction or, as a function of one tensor and
+/// with a reshape that adds or drops dimensions of size 1, a reduction.
 static void sinkReshape(ElementwiseOp op, const Target &target) {
   // It belongs in its reader's kernel.
   if (isRecomputed(op))
@@ -86,13 +116,17 @@ static void sinkReshape(ElementwiseOp op, const Target &target) {
     Operation *producer = reshape.getX().getDefiningOp();
     if (!producer || !producer->hasOneUse())
       continue;
+    ArrayRef<int64_t> to = shapeOf(reshape.getX());
     SmallVector<Operation *> chain = epilogueChain(producer, target);
-    if (chain.empty() ||
-        (isa<QuantizedConvOp>(chain.front()) && widensForReaders(op)))
+    bool isReduction = chain.empty() && onlyTensor(op) &&
+                       endsReduction(producer) &&
+                       withoutOnes(to) == withoutOnes(type.getShape());
+    if (!isReduction &&
+        (chain.empty() ||
+         (isa<QuantizedConvOp>(chain.front()) && widensForReaders(op))))
       continue;
 
     NNBuilder builder(op.getLoc(), op.getOperation());
-    ArrayRef<int64_t> to = shapeOf(reshape.getX());
     SmallVector<Value> operands;
     for (Value other : op->getOperands())
       operands.push_back(reshapeOperand(builder, other, type.getShape(), to));
@@ -101,7 +135,7 @@ static void sinkReshape(ElementwiseOp op, const Target &target) {
     Operation *sunk = builder.clone(*op);
     sunk->setOperands(operands);
     sunk->getResult(0).setType(type.clone(to));
-    if (!target.canFuseEpilogue(chain, sunk)) {
+    if (!isReduction && !target.canFuseEpilogue(chain, sunk)) {
       sunk->erase();
       continue;
     }
@@ -167,22 +201,6 @@ void frit::sinkReshapes(Block &block, const Target &target) {
       sinkReshape(elementwise, target);
     else if (auto moments = dyn_cast<MomentsOp>(op))
       sinkReshape(moments, target);
-}
-
-/// Returns the operand of an elementwise function of one tensor and numbers;
-/// null of other operators.
-static OpOperand *onlyTensor(Operation *op) {
-  OpOperand *found = nullptr;
-  if (!isa<ElementwiseOp>(op))
-    return nullptr;
-  for (OpOperand &operand : op->getOpOperands()) {
-    if (tensorType(operand.get()).getRank() == 0 && op->getNumOperands() > 1)
-      continue;
-    if (found)
-      return nullptr;
-    found = &operand;
-  }
-  return found;
 }
 
 /// Collects the elementwise functions, last first, by which a value is computed

@@ -163,6 +163,24 @@ func.func @columns(%x: tensor<4x8xf32>) -> tensor<1x8xf32> {
   return %2 : tensor<1x8xf32>
 }
 
+// So does one whose result loses dimensions of size 1 before what follows.
+// CHECK-LABEL: func.func @squeezed
+// CHECK:         %[[Y:.*]] = nn.fusion
+// CHECK:           nn.reduce
+// CHECK:           nn.mul %{{.*}} : (tensor<1x1x8xf32>, tensor<f32>) -> tensor<1x1x8xf32>
+// CHECK:           nn.exp
+// CHECK-NEXT:      nn.yield
+// CHECK:         nn.reshape %[[Y]]
+// CHECK-NOT:     nn.fusion
+func.func @squeezed(%x: tensor<4x3x8xf32>) -> tensor<1x8xf32> {
+  %s = nn.constant dense<2.0> : tensor<f32>
+  %0 = nn.reduce %x {axes = array<i64: 0, 1>, kind = #nn<combiner sum>} : (tensor<4x3x8xf32>) -> tensor<1x1x8xf32>
+  %1 = nn.reshape %0 {shape = array<i64: 1, 8>} : (tensor<1x1x8xf32>) -> tensor<1x8xf32>
+  %2 = nn.mul %1, %s : (tensor<1x8xf32>, tensor<f32>) -> tensor<1x8xf32>
+  %3 = nn.exp %2 : (tensor<1x8xf32>) -> tensor<1x8xf32>
+  return %3 : tensor<1x8xf32>
+}
+
 // add and exp cannot share a kernel, because the contraction runs between them.
 // CHECK-LABEL: func.func @cycle
 // CHECK:         nn.fusion
