@@ -182,8 +182,11 @@ KernelText IntegerGemm::print(FittedProduct &fitted, Problem &problem,
   nn::QuantizedConvOp conv = product.op;
   KernelText kernel;
   kernel.header = "integer_gemm";
-  kernel.source =
-      printStruct(product, fitted.end, lowered, name, printTile(schedule));
+  kernel.source = printStruct(
+      product, fitted.end, lowered, name,
+      printTile(schedule) + (product.isCentered
+                                 ? constantsText("bool", {{"centered", true}})
+                                 : ""));
   std::string call =
       startText(lowered) + "frit::integerGemm(" + name.str() + "_product{" +
       argumentList(lowered) + "}, " + parameterOf(conv.getX()) + ", " +

@@ -34,6 +34,11 @@ static constexpr double kMmaThreads = 256;
 /// those that do if two blocks share an SM.
 static constexpr int64_t kSumsOfThread = 128, kSumsOfTwoBlocks = 64;
 
+/// Bytes of the longest step; most stages of a product of many steps, and of
+/// one whose steps all have a stage.
+static constexpr int64_t kLongDepth = 128, kUsualStages = 6,
+                         kMostShortStages = 17;
+
 namespace {
 /// Rows and columns of a block and of its warps.
 struct TileSizes {
@@ -177,8 +182,18 @@ SmallVector<IntegerGemmAttr>
 frit::cuda::rankTiles(const IntegerProduct &product, const GpuArch &arch,
                       unsigned most) {
   Ranking ranking(product, arch);
-  // The ranking keeps the order of equal estimates. 4 stages come first, as
-  // they hide more latency than 3.
+  // The ranking keeps the order of equal estimates. Short products wait once if
+  // all steps have a stage, and one is not copied ahead.
+  for (int64_t cluster : {1, 2, 4, 8}) {
+    int64_t stages = ceilDiv(ceilDiv(product.depth(), kLongDepth), cluster) + 1;
+    if (stages <= kUsualStages || stages > kMostShortStages ||
+        (cluster > 1 && arch.mma != Mma::wgmma))
+      continue;
+    for (TileSizes tile : kTiles)
+      for (int64_t split = 1; split <= kLongDepth / 32; split *= 2)
+        ranking.add(tile, kLongDepth, stages, split, cluster, /*wgmma=*/false);
+  }
+  // 4 stages come before 3, as they hide more latency.
   for (int64_t stages : {4, 6, 3})
     for (int64_t cluster : {1, 2, 4, 8}) {
       if (cluster > 1 && arch.mma != Mma::wgmma)

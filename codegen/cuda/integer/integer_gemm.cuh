@@ -13,6 +13,7 @@
 //     static constexpr bool signedX, signedW;       // bytes, or
 //     static constexpr Float8 floatX, floatW;       // floats of 8 bits
 //     static constexpr bool early;                  // w: before the PDL wait
+//     static constexpr bool centered;               // zero points are 0
 //     static constexpr int tileM, tileN, warpM, warpN, depth, stages, split;
 //     static constexpr int cluster;                 // 1 below sm_90
 //     static constexpr bool wgmma;                  // see integer_wgmma.cuh
@@ -46,6 +47,12 @@
 #include "frit/integer_wgmma.cuh"
 
 namespace frit {
+
+/// Whether the zero points of a problem P are known to be 0.
+template <class P> inline constexpr bool kIsCentered = false;
+template <class P>
+  requires requires { P::centered; }
+inline constexpr bool kIsCentered<P> = P::centered;
 
 /// Bytes per copy, if runs of `Run` bytes follow each other; 1 if they are too
 /// short for asynchronous copies.
@@ -178,6 +185,10 @@ private:
   }
 };
 
+/// Most matrices of 16 by 8 sums of a warp that leave registers for what the
+/// end reads.
+inline constexpr int kFewMatrices = 4;
+
 /// Computes tile number `tile` by the stages at `shared`. The zero points are
 /// one byte each; floats have none.
 template <class P>
@@ -221,7 +232,7 @@ __device__ inline void integerTile(const P &end, const void *x, const void *w,
       operands.copyW(stageOf(step) + Plan::kBytesA, begin + step);
   pdlWait();
   int zeroX = 0, zeroW = 0;
-  if constexpr (!kHasFloats<P>) {
+  if constexpr (!kHasFloats<P> && !kIsCentered<P>) {
     zeroX = P::signedX ? *static_cast<const int8_t *>(xZero)
                        : int(*static_cast<const uint8_t *>(xZero));
     zeroW = P::signedW ? *static_cast<const int8_t *>(wZero)
@@ -254,6 +265,19 @@ __device__ inline void integerTile(const P &end, const void *x, const void *w,
   };
   IntegerSums<P> sums;
   using Sum = typename IntegerSums<P>::Sum;
+  using Places = SumPlaces<Plan::kCountM, 16, Plan::kCountN, Plan::kGroup>;
+  auto isMine = [&](int i, int j, int half) {
+    return sums.isOf(rank, i, j, half);
+  };
+  // A small tile's end loads what it reads before there are sums.
+  constexpr bool kLoadsFirst = Plan::kCountM * Plan::kCountN <= kFewMatrices;
+  SumEnd<Places, P> sumEnd = {end};
+  auto beginEnd = [&] {
+    sumEnd.begin(firstPixel + row, firstFilter + col, Operands::kPixels,
+                 isMine);
+  };
+  if (kLoadsFirst && group == 0)
+    beginEnd();
   if constexpr (kUsesWgmma<P>) {
     multiplyByWgmma(sums, stageOf, copyAhead, steps, row, zeroX, zeroW);
   } else {
@@ -277,12 +301,11 @@ __device__ inline void integerTile(const P &end, const void *x, const void *w,
   if constexpr (P::cluster > 1)
     sums.mergeCluster(reinterpret_cast<Sum *>(shared), rank);
 #endif
-  using Places = SumPlaces<Plan::kCountM, 16, Plan::kCountN, Plan::kGroup>;
-  if (group == 0)
-    storeSums<Places>(
-        end, firstPixel + row, firstFilter + col, Operands::kPixels,
-        [&](int i, int j, int c) { return sums.of[i][j][c]; },
-        [&](int i, int j, int half) { return sums.isOf(rank, i, j, half); });
+  if (group == 0) {
+    if (!kLoadsFirst)
+      beginEnd();
+    sumEnd.end([&](int i, int j, int c) { return sums.of[i][j][c]; }, isMine);
+  }
 #ifdef FRIT_HAS_CLUSTERS
   if constexpr (P::cluster > 1)
     sums.endCluster();

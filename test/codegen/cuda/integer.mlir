@@ -46,6 +46,25 @@ func.func @conv(%x: tensor<32x28x28x128xui8>, %w: tensor<128x3x3x128xi8>, %xz: t
 
 // -----
 
+// A short product has a stage for each step, so that all filters are on their
+// way before the kernels before this one end. It reads no zero points that are
+// known to be 0.
+// CHECK: // k0 #cuda.integer_gemm<tile_m = 16, {{.*}}stages = {{9|17}}
+// CHECK: early = true;
+// CHECK: centered = true;
+func.func @short(%x: tensor<1x2048xui8>, %w: tensor<1000x2048xi8>) {
+  %xz = nn.constant dense<0> : tensor<ui8>
+  %wz = nn.constant dense<0> : tensor<i8>
+  %0 = nn.fusion(%x, %w, %xz, %wz) {plan.constant_inputs = array<i64: 1, 2, 3>} : (tensor<1x2048xui8>, tensor<1000x2048xi8>, tensor<ui8>, tensor<i8>) -> tensor<1x1000xi32> {
+  ^bb0(%a: tensor<1x2048xui8>, %b: tensor<1000x2048xi8>, %c: tensor<ui8>, %d: tensor<i8>):
+    %1 = nn.quantized_conv %a, %b, %c, %d {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, strides = array<i64>, pads = array<i64>, dilations = array<i64>} : (tensor<1x2048xui8>, tensor<1000x2048xi8>, tensor<ui8>, tensor<i8>) -> tensor<1x1000xi32>
+    nn.yield %1 : tensor<1x1000xi32>
+  }
+  return
+}
+
+// -----
+
 // Few rows: the warps of a block divide the depth. A row that is no multiple of
 // 8 is stored in smaller parts.
 // CHECK: // k0 #cuda.integer_gemm<tile_m = 16, {{.*}}split = {{[24]}}

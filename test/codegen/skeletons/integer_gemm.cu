@@ -197,6 +197,10 @@ static void checkRounding() {
   }
 }
 
+template <class Sizes> struct Centered : Sizes {
+  static constexpr bool centered = true;
+};
+
 template <class P> static auto launcher() {
   return [](auto... arguments) {
     launchShared(sums<P>, blocksOf<P>(), frit::IntegerPlan<P>::kThreads,
@@ -229,6 +233,9 @@ static void checks() {
   // Groups of warps that share the depth, more stages than steps.
   check<Product<Shared, false, true, 3, 96, 700>>(128, 0);
   check<Product<Shared, true, true, 17, 40, 96>>(5, 7);
+  // Zero points that are known to be 0, and a stage for each step.
+  check<Product<Centered<Tile<16, 16, 16, 16, 128, 9, 2>>, false, true, 3, 28,
+                1024, 4>>(0, 0);
   // Windows, with padding that is not 0.
   check<Conv<Small, false, true, 2, 9, 7, 16, 24, 3, 3, 1, 1>>(3, 0);
   check<Conv<Small, true, true, 1, 11, 10, 32, 40, 3, 2, 2, 2>>(-1, 0);
