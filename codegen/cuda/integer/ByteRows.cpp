@@ -144,12 +144,8 @@ class ByteRows : public TunedSkeletonOf<ByteRowsAttr, FittedRows> {
 
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {
-    if (problem.kind() != Problem::Kind::quantized)
-      return std::nullopt;
-    auto chosen = chooseIntegerKernel(problem, machine);
-    if (auto schedule =
-            chosen ? dyn_cast<ByteRowsAttr>(*chosen) : ByteRowsAttr())
-      offers.add(schedule);
+    if (problem.kind() == Problem::Kind::quantized)
+      (void)offerChosen<ByteRowsAttr>(problem, machine, offers);
     return std::nullopt;
   }
 
@@ -267,17 +263,11 @@ KernelText ByteRows::print(FittedRows &fitted, Problem &problem,
   }
   constants += constantsText("int", {{"stages", schedule.getStages()},
                                      {"blocks", schedule.getOccupancy()}});
-  std::string call = startText(lowered) + "#ifdef FRIT_HAS_WGMMA\n" + function +
-                     ");\n#else\n" + floor + ");\n#endif\n";
-  kernel.source = printStruct(product, end, lowered, name, constants) +
-                  kernelFunction(name, lowered,
-                                 {.threads = layout.rows.threads(),
-                                  .tensorMaps = kernel.tensorMaps.size(),
-                                  .wait = PdlWait::inSkeleton,
-                                  .occupancy = schedule.getOccupancy()},
-                                 call);
+  printProduct(
+      kernel, product, end, lowered, name, constants,
+      {.threads = layout.rows.threads(), .occupancy = schedule.getOccupancy()},
+      callOrFloor(function, floor));
   kernel.grid[0] = launchBlocks(schedule.getBlocks(), countRowTiles(product));
-  kernel.block[0] = layout.rows.threads();
   kernel.sharedBytes = layout.sharedBytes();
   kernel.sums = product.isChain ? ByteChainLayout::columns / 2 : product.k / 2;
   return kernel;

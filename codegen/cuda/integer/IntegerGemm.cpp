@@ -98,11 +98,9 @@ class IntegerGemm : public TunedSkeletonOf<IntegerGemmAttr, FittedProduct> {
                      Offers &offers) const override {
     if (problem.kind() != Problem::Kind::quantized)
       return std::nullopt;
-    auto chosen = chooseIntegerKernel(problem, machine);
-    if (!chosen)
-      return chosen.mismatch();
-    if (auto schedule = dyn_cast<IntegerGemmAttr>(*chosen))
-      offers.add(schedule);
+    if (nn::Legality why =
+            offerChosen<IntegerGemmAttr>(problem, machine, offers))
+      return why;
     auto product = describeFor(problem.fusion(), machine);
     if (offers.wantsSeveral() && !product->first)
       for (IntegerGemmAttr schedule :
@@ -182,27 +180,20 @@ KernelText IntegerGemm::print(FittedProduct &fitted, Problem &problem,
   nn::QuantizedConvOp conv = product.op;
   KernelText kernel;
   kernel.header = "integer_gemm";
-  kernel.source = printStruct(
-      product, fitted.end, lowered, name,
-      printTile(schedule) + (product.isCentered
-                                 ? constantsText("bool", {{"centered", true}})
-                                 : ""));
-  std::string call =
-      startText(lowered) + "frit::integerGemm(" + name.str() + "_product{" +
-      argumentList(lowered) + "}, " + parameterOf(conv.getX()) + ", " +
-      parameterOf(conv.getW()) + zeroParameters(product) + ");\n";
-  int64_t threads = threadsOf(schedule);
-  kernel.source += kernelFunction(
-      name, lowered,
-      {.threads = threads,
-       .wait = PdlWait::inSkeleton,
+  std::string tile = printTile(schedule);
+  if (product.isCentered)
+    tile += constantsText("bool", {{"centered", true}});
+  printProduct(
+      kernel, product, fitted.end, lowered, name, tile,
+      {.threads = threadsOf(schedule),
        .cluster = schedule.getCluster(),
        .occupancy = schedule.getOccupancy() > 1 ? schedule.getOccupancy() : 0},
-      call);
+      "frit::integerGemm(" + name.str() + "_product{" + argumentList(lowered) +
+          "}, " + parameterOf(conv.getX()) + ", " + parameterOf(conv.getW()) +
+          zeroParameters(product) + ");\n");
   kernel.grid[0] = ceilDiv(product.pixels(), schedule.getTileM()) *
                    ceilDiv(product.k, schedule.getTileN()) *
                    schedule.getCluster();
-  kernel.block[0] = threads;
   kernel.sharedBytes = sharedBytesOf(schedule);
   kernel.hasFloor = schedule.getWgmma();
   kernel.sums = schedule.getWarpM() * schedule.getWarpN() / 32;

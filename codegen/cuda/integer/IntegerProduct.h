@@ -86,6 +86,19 @@ nn::Match<IntegerProduct> describeFor(Source source, const Machine &machine) {
 nn::Match<nn::Schedule> chooseIntegerKernel(Problem &problem,
                                             const Machine &machine);
 
+/// Offers that schedule if it is of a skeleton's Attr, or says why there is
+/// none.
+template <class Attr>
+nn::Legality offerChosen(Problem &problem, const Machine &machine,
+                         Offers &offers) {
+  auto chosen = chooseIntegerKernel(problem, machine);
+  if (!chosen)
+    return chosen.mismatch();
+  if (auto schedule = dyn_cast<Attr>(*chosen))
+    offers.add(schedule);
+  return std::nullopt;
+}
+
 /// Returns the schedules of a product, the one with the least estimated time
 /// first, at most `most`.
 llvm::SmallVector<IntegerGemmAttr>

@@ -379,10 +379,10 @@ nn::Match<IntegerEnd> frit::cuda::printEnd(const IntegerProduct &product,
   return printed;
 }
 
-std::string frit::cuda::printStruct(const IntegerProduct &product,
-                                    const IntegerEnd &end,
-                                    const LinalgFusion &lowered, StringRef name,
-                                    StringRef tile) {
+static std::string printStruct(const IntegerProduct &product,
+                               const IntegerEnd &end,
+                               const LinalgFusion &lowered, StringRef name,
+                               StringRef tile) {
   auto isConstant = [&](nn::QuantizedConvOp conv) {
     auto w = cast<BlockArgument>(conv.getW()).getArgNumber();
     return llvm::is_contained(lowered.constantInputs(), int64_t(w));
@@ -401,6 +401,25 @@ std::string frit::cuda::printStruct(const IntegerProduct &product,
         (product.isChain ? constantsText("int", {{"kVector", kChained}}) : "") +
         "\n" + end.first + "};\n";
   return text;
+}
+
+void frit::cuda::printProduct(KernelText &kernel, const IntegerProduct &product,
+                              const IntegerEnd &end,
+                              const LinalgFusion &lowered, StringRef name,
+                              StringRef tile, KernelFrame frame,
+                              StringRef call) {
+  frame.tensorMaps = kernel.tensorMaps.size();
+  frame.wait = PdlWait::inSkeleton;
+  kernel.source =
+      printStruct(product, end, lowered, name, tile) +
+      kernelFunction(name, lowered, frame, startText(lowered) + call.str());
+  kernel.block[0] = frame.threads;
+}
+
+std::string frit::cuda::callOrFloor(StringRef function, StringRef floor) {
+  return ("#ifdef FRIT_HAS_WGMMA\n" + function + ");\n#else\n" + floor +
+          ");\n#endif\n")
+      .str();
 }
 
 std::string frit::cuda::parameterOf(Value operand) {

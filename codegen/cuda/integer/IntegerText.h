@@ -23,12 +23,18 @@ struct IntegerEnd {
 nn::Match<IntegerEnd> printEnd(const IntegerProduct &product,
                                const LinalgFusion &lowered, int64_t neighbours);
 
-/// Prints the struct NAME_product of integer_gemm.cuh, and NAME_first of
-/// byte_pair.cuh or byte_chain.cuh if there are two products; `tile` is the
-/// text of the tile's constants.
-std::string printStruct(const IntegerProduct &product, const IntegerEnd &end,
-                        const LinalgFusion &lowered, llvm::StringRef name,
-                        llvm::StringRef tile);
+/// Adds the text of a product to a kernel that has its tensor maps: the struct
+/// NAME_product of integer_gemm.cuh, NAME_first of byte_pair.cuh or
+/// byte_chain.cuh if there are two products, and the function. `tile` is the
+/// text of the tile's constants, `frame` has the rest of the declaration, and
+/// `call` is the body.
+void printProduct(KernelText &kernel, const IntegerProduct &product,
+                  const IntegerEnd &end, const LinalgFusion &lowered,
+                  llvm::StringRef name, llvm::StringRef tile, KernelFrame frame,
+                  llvm::StringRef call);
+/// Returns a call of `function`, or of `floor` on architectures without WGMMA;
+/// both lack the closing parenthesis.
+std::string callOrFloor(llvm::StringRef function, llvm::StringRef floor);
 
 /// Return the names of the kernel's parameters: of an operand, and of the zero
 /// points after a comma, unless the product is of floats.

@@ -41,13 +41,9 @@ class WgmmaBytes : public TunedSkeletonOf<WgmmaBytesAttr, FittedBytes> {
 
   nn::Legality offer(Problem &problem, const Machine &machine,
                      Offers &offers) const override {
-    if (problem.kind() != Problem::Kind::quantized)
+    if (problem.kind() != Problem::Kind::quantized ||
+        offerChosen<WgmmaBytesAttr>(problem, machine, offers))
       return std::nullopt;
-    auto chosen = chooseIntegerKernel(problem, machine);
-    if (!chosen)
-      return std::nullopt;
-    if (auto schedule = dyn_cast<WgmmaBytesAttr>(*chosen))
-      offers.add(schedule);
     auto product = describeFor(problem.fusion(), machine);
     if (!offers.wantsSeveral() || checkWgmmaBytes(*product, machine))
       return std::nullopt;
@@ -244,19 +240,13 @@ KernelText WgmmaBytes::print(FittedBytes &fitted, Problem &problem,
     operands = operandText(first) + operandText(conv);
     problemText += ", " + name.str() + "_first{" + problemText + "}";
   }
-  std::string call = startText(lowered) + "#ifdef FRIT_HAS_WGMMA\n" + function +
-                     problemText + maps + ");\n#else\n" + floor + problemText +
-                     operands + ");\n#endif\n";
-  kernel.source = printStruct(product, end, lowered, name, constants) +
-                  kernelFunction(name, lowered,
-                                 {.threads = layout.threads(),
-                                  .tensorMaps = kernel.tensorMaps.size(),
-                                  .wait = PdlWait::inSkeleton,
-                                  .cluster = tile.cluster * tile.split,
-                                  .occupancy = tile.occupancy},
-                                 call);
+  printProduct(kernel, product, end, lowered, name, constants,
+               {.threads = layout.threads(),
+                .cluster = tile.cluster * tile.split,
+                .occupancy = tile.occupancy},
+               callOrFloor(function + problemText + maps,
+                           floor + problemText + operands));
   kernel.grid[0] = launchBlocks(tile.blocks, tile.neededBlocks(work));
-  kernel.block[0] = layout.threads();
   kernel.sharedBytes = layout.sharedBytes();
   // Accumulators per thread: for 64 rows, or for a whole tile in ping-pong.
   kernel.sums = tile.n / (layout.movesRegisters() && tile.split == 1 ? 1 : 2);
