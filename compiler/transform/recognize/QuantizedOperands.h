@@ -67,8 +67,8 @@ bool quantizes(nn::RoundOp round);
 /// reads it.
 bool quantizes(nn::DivOp quotient);
 
-/// Lets products of 8-bit floats that a model dequantizes to 16 bits multiply
-/// what it rounded, and rounds their results instead.
+/// Lets products of bytes or 8-bit floats that a model dequantizes to 16 bits
+/// multiply what it rounded, and rounds their results instead.
 void widenProducts(mlir::Block &block);
 /// Lets what is quantized by scales of its rows be stored in `narrow`: it has
 /// two readers, the scales and the codes, so it cannot stay in registers.

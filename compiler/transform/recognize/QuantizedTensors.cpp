@@ -72,9 +72,30 @@ bool frit::quantizes(DivOp quotient) {
   return cast && isFloat8(resultType(cast).getElementType());
 }
 
+/// Returns whether an operand of 16 bits is rounded from bytes times scales.
+static bool isRoundedBytes(NNBuilder &b, Value value) {
+  auto rounded = value.getDefiningOp<CastOp>();
+  return rounded && tensorType(rounded.getX()).getElementType().isF32() &&
+         isa_and_nonnull<IntegerType>(codeOf(value)) &&
+         describeScaled(b, rounded.getX());
+}
+
+/// Returns whether both operands of a product are, and the second depends on
+/// constants alone.
+static bool multipliesRoundedBytes(Operation *op) {
+  if (!isa<ConvOp, MatmulOp>(op))
+    return false;
+  NNBuilder b(op->getLoc(), op);
+  return dependsOnConstants(op->getOperand(1), kWeightDepth) &&
+         isRoundedBytes(b, op->getOperand(0)) &&
+         isRoundedBytes(b, op->getOperand(1));
+}
+
 void frit::widenProducts(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (!multipliesQuantized(&op) || !isFloat8(codeOf(op.getOperand(0))) ||
+    bool multipliesFloats =
+        multipliesQuantized(&op) && isFloat8(codeOf(op.getOperand(0)));
+    if ((!multipliesFloats && !multipliesRoundedBytes(&op)) ||
         !isa<Float16Type, BFloat16Type>(resultType(&op).getElementType()))
       continue;
     NNBuilder b(op.getLoc(), &op);
