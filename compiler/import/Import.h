@@ -85,6 +85,10 @@ struct ImportOptions {
   /// all zeros, are one weight. Such a copy becomes a separate weight, named
   /// like the node's output; copies of other weights stay tied.
   bool trains = false;
+  /// Of a model that will train: returns whether the user says that a weight
+  /// trains or is frozen, or none if a default decides. A weight that is one
+  /// number may also be an epsilon, say, which is folded.
+  std::function<std::optional<bool>(llvm::StringRef name)> namesWeight;
   /// Make calls fail if an index is out of range, and say which.
   bool checkIndices = false;
   /// Called with each value that a node computes, before it is known whether

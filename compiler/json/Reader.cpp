@@ -192,11 +192,18 @@ Value JsonReader::lookup(StringRef name) {
   ElementsAttr weight = weights.lookup(name);
   if (!weight)
     return {};
-  return values[name] =
-             createWeight(builder, main.getBody().front(), lastWeight,
-                          locate("weight '" + name + "'"), weight,
-                          name.starts_with("%") ? StringAttr()
-                                                : builder.getStringAttr(name));
+  bool isNamed = !name.starts_with("%");
+  Value value =
+      createWeight(builder, main.getBody().front(), lastWeight,
+                   locate("weight '" + name + "'"), weight,
+                   isNamed ? builder.getStringAttr(name) : StringAttr());
+  // A single number may be an epsilon, unless the user names it.
+  if (options.trains && isNamed && isa<FloatType>(weight.getElementType()) &&
+      (weight.getShapedType().getRank() > 0 ||
+       (options.namesWeight && options.namesWeight(name).value_or(false))))
+    for (StringRef mark : {"nn.trains", "nn.presumed"})
+      value.getDefiningOp()->setAttr(mark, builder.getBoolAttr(true));
+  return values[name] = value;
 }
 
 bool JsonReader::readOutputs(const Json &graph) {

@@ -14,6 +14,13 @@ LogicalResult Pipeline::import(ModelSource &source) {
   ImportOptions import = source.import;
   import.graph = source.graph;
   import.trains = options.training.has_value();
+  if (const auto &training = options.training)
+    import.namesWeight = [&](StringRef name) -> std::optional<bool> {
+      if (matchesAny(training->train, name) ||
+          matchesAny(training->freeze, name))
+        return true;
+      return training->train.empty() ? std::nullopt : std::optional(false);
+    };
   if (options.training && !options.training->dropout.empty())
     import.onValue = [](StringRef name, Value value) {
       recordValueName(value, name);

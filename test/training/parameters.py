@@ -28,7 +28,20 @@ def note(proto, **entries):
                                  value=value)
 
 
-def compile(name, kinds, second="norm"):
+def fritc(name, **chosen):
+    """Compiles a file; returns the step and what fritc says."""
+    (FOLDER / "train.json").write_text(json.dumps(
+        {"loss": {"kind": "mse"},
+         "optimizer": {"kind": "sgd", "learning_rate": 0.1}} | chosen))
+    library = (FOLDER / name).with_suffix(".so")
+    done = subprocess.run(
+        ["fritc", f"--train={FOLDER}/train.json", "-march=x86-64", FOLDER / name,
+         "-o", library], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return Step(library), done.stderr
+
+
+def compile(name, kinds, second="norm", **chosen):
     """x · table · norm.weight² · exp(scale) · fc.weight; a node of the part `second`
     reads norm.weight too."""
     def node(operator, inputs, output, part):
@@ -53,17 +66,9 @@ def compile(name, kinds, second="norm"):
         [numpy_helper.from_array(np.asarray(w), n) for n, w in WEIGHTS.items()],
         value_info=described)
     onnx.save(helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10),
-        FOLDER / f"{name}.onnx")
-    (FOLDER / "train.json").write_text(json.dumps(
-        {"loss": {"kind": "mse"},
-         "optimizer": {"kind": "sgd", "learning_rate": 0.1}}))
-    done = subprocess.run(
-        ["fritc", f"--train={FOLDER}/train.json", "-march=x86-64",
-         FOLDER / f"{name}.onnx", "-o", FOLDER / f"{name}.so"],
-        capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return Step(FOLDER / f"{name}.so"), done.stderr
+        graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10,
+        producer_name="pytorch"), FOLDER / f"{name}.onnx")
+    return fritc(f"{name}.onnx", **chosen)
 
 
 def trained(step):
@@ -103,5 +108,36 @@ assert trained(step) == {*kinds, "norm.weight.1"} - {"table"}, trained(step)
 # are named: "table" is an arithmetic progression.
 step, said = compile("unmarked", {})
 assert "weights train that look like buffers: 'table', 'fc.weight'. The" in said
+assert "weights of one number do not train: 'scale'. The file does not" in said
 assert trained(step) == {"table", "norm.weight", "norm.weight.1", "fc.weight"}
+
+# Unless the user says of a scalar whether it trains; it may then be read by name.
+step, said = compile("named", {}, train=["scale", "fc.*"])
+assert "of one number" not in said and trained(step) == {"scale", "fc.weight"}, said
+step.train(x=X, target=target)
+after = step.read("scale")["scale"]
+step, said = compile("all", {}, train=["*"])
+step.train(x=X, target=target)
+np.testing.assert_allclose(step.read("scale")["scale"], after, rtol=1e-5)
+assert after != WEIGHTS["scale"]
+step, said = compile("frozen", {}, freeze=["scale", "table", "fc.weight"])
+assert "number" not in said and trained(step) == {"norm.weight", "norm.weight.1"}, said
+
+# A JSON graph's weights are alike, also a list of one.
+ones = {"scale": [], "one": [1]}
+header = json.dumps({n: {"dtype": "F32", "shape": shape, "data_offsets": [4 * i, 4 * i + 4]}
+                     for i, (n, shape) in enumerate(ones.items())}).encode()
+(FOLDER / "one.safetensors").write_bytes(
+    len(header).to_bytes(8, "little") + header + np.ones(2, np.float32).tobytes())
+nodes = [("exp", ["scale"], "a"), ("exp", ["one"], "b"), ("mul", ["x", "a"], "h"),
+         ("mul", ["h", "b"], "y")]
+(FOLDER / "one.json").write_text(json.dumps({
+    "frit": 1, "inputs": [{"name": "x", "type": "f32", "shape": [8, 8]}],
+    "weights": "one.safetensors", "outputs": ["y"],
+    "nodes": [{"op": op, "inputs": inputs, "outputs": [output]}
+              for op, inputs, output in nodes]}))
+for chosen, names in (({}, {"one"}), ({"train": ["*"]}, {"one", "scale"}),
+                      ({"train": ["scale"]}, {"scale"})):
+    step, said = fritc("one.json", **chosen)
+    assert said == "" and trained(step) == names, (said, trained(step))
 print("right")

@@ -389,10 +389,12 @@ OwningOpRef<ModuleOp> Importer::run() {
       emitWarning(loc) << "-fbound: there is no node '" << name
                        << "' with a result whose size depends on the data";
 
-  if (options.trains)
+  if (options.trains) {
     warnOfFoldedNorms();
-  else
+    warnOfNumbers();
+  } else {
     warnOfTrainingMode();
+  }
 
   // Remove operators that only computed shapes.
   for (Operation &op :

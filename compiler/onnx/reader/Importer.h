@@ -94,6 +94,8 @@ private:
   void warnOfFoldedNorms();
   /// Warns of a model in training mode that is not to train.
   void warnOfTrainingMode();
+  /// Warns of single numbers that may be parameters, and do not train.
+  void warnOfNumbers();
   /// Finds the parameters among the weights, as far as the file tells.
   void findParameters();
 
@@ -137,6 +139,9 @@ private:
   llvm::StringMap<WeightKind> weightKinds;
   /// Whether the file has every weight of the module, although some are equal.
   bool hasAllWeights = false;
+  /// Weights of one number of which neither file nor user says whether they
+  /// train.
+  llvm::SmallVector<std::string> unknownNumbers;
   llvm::StringMap<Function> functions;
   /// The inputs of modules that drop, by the names of their results.
   std::map<std::string, std::string> dropModules;

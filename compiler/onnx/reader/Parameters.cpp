@@ -16,7 +16,8 @@
 // part read a parameter, the exporter has merged no others into it. The older
 // exporter merges equal weights, but not in training mode, which batch norms
 // reveal. In files of other exporters, floats of rank 1 and more train
-// (`nn.presumed`).
+// (`nn.presumed`), and single numbers if the user names them: they may be
+// epsilons.
 //
 //===----------------------------------------------------------------------===//
 
@@ -71,6 +72,24 @@ void Importer::findParameters() {
   }
 }
 
+void Importer::warnOfNumbers() {
+  // PyTorch's exporter stores parameters and buffers so, and constants in
+  // nodes.
+  if (unknownNumbers.empty() || model->producer_name() != "pytorch")
+    return;
+  constexpr size_t kMostNames = 4;
+  size_t count = unknownNumbers.size();
+  InFlightDiagnostic message =
+      emitWarning(module->getLoc(), "weights of one number do not train: ");
+  llvm::interleaveComma(ArrayRef(unknownNumbers).take_front(kMostNames),
+                        message,
+                        [&](StringRef name) { message << "'" << name << "'"; });
+  if (count > kMostNames)
+    message << " and " << count - kMostNames << " more";
+  message << ". The file does not say which weights are parameters: name "
+             "all that are in 'train', or these in 'freeze' [-Wbuffer]";
+}
+
 bool Importer::isDetached(const ::onnx::NodeProto &node) {
   return node.op_type() == "Identity" &&
          valueOf(node.metadata_props(), "pkg.torch.onnx.class_hierarchy")
@@ -110,9 +129,16 @@ Value Importer::addWeight(Location loc, ElementsAttr value, StringRef name) {
                               value, builder.getStringAttr(name));
   auto found = weightKinds.find(name);
   bool isKnown = found != weightKinds.end();
-  if (!options.trains || !isa<FloatType>(value.getElementType()) ||
-      (!isKnown && value.getShapedType().getRank() == 0))
+  if (!options.trains || !isa<FloatType>(value.getElementType()))
     return weight;
+  if (!isKnown && value.getShapedType().getRank() == 0) {
+    std::optional<bool> isNamed =
+        options.namesWeight ? options.namesWeight(name) : std::nullopt;
+    if (!isNamed && !name.contains("::"))
+      unknownNumbers.push_back(name.str());
+    if (!isNamed.value_or(false))
+      return weight;
+  }
   WeightKind kind = isKnown ? found->second : WeightKind::merged;
   Operation *op = weight.getDefiningOp();
   op->setAttr("nn.trains", builder.getBoolAttr(kind != WeightKind::buffer));
