@@ -5,8 +5,10 @@
 #include "frit/printable.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <unistd.h>
 
 using namespace frit::tools;
 
@@ -27,14 +29,21 @@ ExitStatus frit::tools::report(const Fault &fault) {
   return fault.status();
 }
 
+/// Returns why stdout cannot be written, as an errno, or 0 if it is not known.
+/// That of a write which failed long ago is lost; the next one tells.
+static int findOutputError() {
+  signal(SIGPIPE, SIG_IGN);
+  return write(STDOUT_FILENO, "\n", 1) < 0 ? errno : 0;
+}
+
 int frit::tools::finishOutput(int status) {
-  // Without a failure of stdout, errno is stale.
-  if (!ferror(stdout))
-    errno = 0;
-  bool written = fflush(stdout) == 0 && !ferror(stdout);
-  if (written)
+  bool failed = ferror(stdout);
+  int error = fflush(stdout) == 0 ? 0 : errno;
+  if (!failed && !error)
     return status;
+  if (!error)
+    error = findOutputError();
   complain(std::string("cannot write to the standard output") +
-           (errno ? std::string(": ") + strerror(errno) : ""));
-  return kMachine;
+           (error ? std::string(": ") + strerror(error) : ""));
+  return status ? status : kMachine;
 }

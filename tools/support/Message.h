@@ -16,8 +16,8 @@ bool complain(const Fault &fault);
 /// Prints a fault, if it is one. Returns its exit status.
 ExitStatus report(const Fault &fault);
 
-/// Flushes standard output. Returns `status`, or kMachine after an error
-/// message if some of the output was lost.
+/// Flushes standard output. If some of it was lost, says so and returns
+/// kMachine instead of a `status` of 0.
 int finishOutput(int status);
 
 } // namespace frit::tools
