@@ -119,7 +119,11 @@ static Status checkMatrix(const frit_session &session, const frit_tensor &given,
         "it is an adapter of another model",
         given.name, (long long)given.dims[0], (long long)given.dims[1], model,
         (long long)matrix.info.dims[0], (long long)matrix.info.dims[1]));
-  if (given.dims[axis] < 1 || given.dims[axis] > matrix.info.dims[axis])
+  if (given.dims[axis] < 1)
+    return invalidArgument(
+        format("the adapter's '%s' has the rank %lld, which is none",
+               given.name, (long long)given.dims[axis]));
+  if (given.dims[axis] > matrix.info.dims[axis])
     return invalidArgument(
         format("the adapter's '%s' has the rank %lld, and model '%s' takes up "
                "to %lld; fritc --lora-rank=%lld compiles it for that",

@@ -2,7 +2,9 @@
 
 #include "runtime/generate/Session.h"
 
+#include <chrono>
 #include <memory>
+#include <thread>
 #include <utility>
 
 using namespace frit;
@@ -171,7 +173,12 @@ frit_status frit_session_fork(frit_session *session, frit_session **copy) {
   return FRIT_OK;
 }
 
-void frit_session_destroy(frit_session *session) { delete session; }
+void frit_session_destroy(frit_session *session) {
+  // A call of another thread reads the caches until it ends.
+  while (session && session->isBusy.exchange(true))
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  delete session;
+}
 
 uint32_t frit_session_batch(const frit_session *session) {
   return session ? session->batch : 0;

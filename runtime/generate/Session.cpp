@@ -196,15 +196,16 @@ static Status prefillChecked(frit_session &session, uint32_t sequence,
                                   "frit-run, gives it first",
                                   frit_module_name(session.prefillModule)));
   const Sequence &own = session.sequences[sequence];
-  std::vector<int32_t> all;
-  if (own.isAhead())
-    all.push_back(own.tokens.back());
-  all.insert(all.end(), tokens, tokens + count);
-  if (all.size() > session.capacity - own.length)
+  // Before the tokens are read, which may be more than memory holds.
+  if (uint64_t(count) + own.isAhead() > session.capacity - own.length)
     return invalidArgument(
         format("%u tokens do not fit after the %u of sequence %u: its cache "
                "holds %u",
                count, own.length, sequence, session.capacity));
+  std::vector<int32_t> all;
+  if (own.isAhead())
+    all.push_back(own.tokens.back());
+  all.insert(all.end(), tokens, tokens + count);
   for (uint32_t i = 0; i < count; ++i)
     if (uint32_t(tokens[i]) >= session.vocabulary)
       return invalidArgument(

@@ -1,4 +1,5 @@
 """Sessions of a language model: prefill, decode, rewind, fork, sampling: sessions.py WORK"""
+import ctypes
 import json
 import subprocess
 import sys
@@ -201,6 +202,16 @@ def check_generate(module, model):
               lambda: session.decode(2**33))
         fails("a sequence is at least 0, not -1", lambda: session.prefill([1], -1))
         fails("cannot be rewound to 4294967295", lambda: session.rewind(2**32 + 1))
+        fails("a source is a list of tokens", lambda: session.encode("text"))
+        fails("tokens are integers in a list", lambda: session.encode([1.5]))
+        fails("guesses are a list of tokens for each sequence", lambda: session.verify(None))
+        fails("a bias has a number for each of 61 tokens",
+              lambda: session.decode(1, bias=np.zeros(61, complex)))
+        assert session.length(2**32) == 0
+        # A count that no buffer has is refused before the tokens are read.
+        status = frit._abi.lib.frit_session_prefill(session._handle, 0, (ctypes.c_int32 * 1)(),
+                                                    2**32 - 1, None)
+        assert status == 1, status
         assert session.decode(12)[0].tolist() == expected
     fails("a session is of a module", lambda: frit.Session("one.so"))
     print("ok generate")
@@ -297,6 +308,30 @@ def check_threads(module):
     assert others == {"the session is used by another thread"}, set(found)
     session.rewind(0)
     session.prefill(PROMPT)
+    expected = session.fork().decode(5).tolist()
+    # A fork of a fork outlives both; who closes a session waits for those that use it.
+    fork = session.fork()
+    copy = fork.fork()
+    fork.close()
+    closed = []
+
+    def read():
+        while closed.count("the session is closed") < 2:
+            try:
+                session.rewind(0)
+                session.prefill(PROMPT * 4)
+            except frit.Error as error:
+                closed.append(str(error))
+
+    threads = [threading.Thread(target=read) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    session.close()
+    for thread in threads:
+        thread.join()
+    others = {error for error in closed if "do not fit after" not in error}
+    assert others <= {"the session is closed", "the session is used by another thread"}, others
+    assert copy.decode(5).tolist() == expected
     print("ok threads")
 
 
@@ -316,7 +351,46 @@ def main(work):
                            check=True, capture_output=True, text=True).stdout
     assert shown == expected + "\n", shown
     print("ok frit-run")
+    check_chat(work, model)
     check_perplexity(work, model)
+
+
+def check_chat(work, model):
+    """A conversation goes on without lines that cannot be replied to."""
+    folder = work / "chat"
+    folder.mkdir()
+    letters = [chr(ord("A") + i) for i in range(58)]
+    (folder / "tokenizer.json").write_text(json.dumps({
+        "model": {"type": "BPE", "vocab": {text: i for i, text in enumerate(letters)},
+                  "merges": []}, "decoder": {"type": "Fuse"}}))
+
+    def chat(lines, *options):
+        done = subprocess.run(
+            ["frit-run", work / "one.so", f"--tokenizer={folder}", "--chat", "--max-tokens=3",
+             *options], input="\n".join([*lines, ""]), capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout.split("\n")[:-1], done.stderr
+
+    def reply(text):
+        made = model.generate([letters.index(letter) for letter in text], 3)
+        assert max(made) < 58
+        return "".join(letters[token] for token in made)
+
+    # Before a line is typed.
+    message = "frit-run: the tokenizer has no chat template\n"
+    assert chat([]) == (1, [], message) == chat([], "--prompt=AB"), chat([])
+    (folder / "tokenizer_config.json").write_text(json.dumps({"chat_template": (
+        "{% if messages[-1].content == 'no' %}{{ raise_exception('no') }}{% endif %}"
+        "{% for message in messages %}{{ message.content }}{% endfor %}")}))
+    first = reply("AB")
+    second = reply("AB" + first + "CD")
+    found = chat(["AB", "", "CD"])
+    assert found == (0, [first, second], ""), (found, first, second)
+    found = chat(["AB", "no", "E" * CAPACITY, "CD"])
+    assert found == (1, [first, second], (
+        "frit-run: the tokenizer's chat template: line 1: the template refuses the conversation: "
+        f"no\nfrit-run: {CAPACITY + 1} tokens do not fit after the 4 of sequence 0: its cache holds "
+        f"{CAPACITY}\n")), found
+    print("ok chat")
 
 
 def check_perplexity(work, model):

@@ -45,6 +45,8 @@ public:
   Fault runPrompt();
   /// Replies to lines of the standard input.
   Fault runChat();
+  /// Returns whether a line was reported and left out.
+  bool hasBadLine = false;
 
 private:
   Fault encode(const std::string &text, std::vector<TokenId> &ids);
@@ -82,6 +84,11 @@ Fault Generation::open() {
     if (Fault fault = Tokenizer::load(options.tokenizer, tokenizer))
       return fault;
     hasTokenizer = true;
+  }
+  if (options.chat) {
+    frit::tokenizer::Chat chat;
+    if (Fault fault = frit::tokenizer::Chat::read(tokenizer, chat))
+      return fault;
   }
   frit_session *made = nullptr;
   if (Fault fault = called(frit_session_create(session.module.get(), &made)))
@@ -297,8 +304,15 @@ Fault Generation::runChat() {
       continue;
     messages.push_back({"user", line});
     std::string text;
-    if (Fault fault = reply(messages, text))
+    Fault fault = reply(messages, text);
+    if (fault && fault.status() != kBadInput)
       return fault;
+    if (fault) {
+      // The conversation goes on without a line that cannot be replied to.
+      complain(fault.message());
+      messages.pop_back();
+      hasBadLine = true;
+    }
   }
   if (options.verbose)
     report();
@@ -313,7 +327,7 @@ int frit::run::generate(Session &session) {
                 ? generation.runChat()
                 : generation.runPrompt();
   if (!fault)
-    return kDone;
+    return generation.hasBadLine ? kBadInput : kDone;
   complain(fault.message());
   return fault.status();
 }

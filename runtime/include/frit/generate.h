@@ -63,7 +63,7 @@ FRIT_API frit_status frit_session_create(frit_module *module,
 FRIT_API frit_status frit_session_fork(frit_session *session,
                                        frit_session **copy);
 
-/** Null is ignored. */
+/** Waits for a call of another thread. Null is ignored. */
 FRIT_API void frit_session_destroy(frit_session *session);
 
 /** Return the number of sequences, the tokens that each may have, and the size

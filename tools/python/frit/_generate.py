@@ -1,8 +1,10 @@
 """Text by compiled language models: sessions and generation."""
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
+import threading
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from ctypes import POINTER, c_float
@@ -65,11 +67,13 @@ class Session:
         self._handle = _handle or _abi.opened(lib.frit_session_create,
                                               module._caller.open_handle())
         self._known: list[int] = []  # tokens of a draft
+        self._guard = threading.RLock()
         self._finalizer = weakref.finalize(self, lib.frit_session_destroy, self._handle)
 
     def close(self) -> None:
-        """Frees the caches."""
-        self._finalizer()
+        """Waits for a call of another thread and frees the caches."""
+        with self._guard:
+            self._finalizer()
 
     def __enter__(self) -> Session:
         self._open()
@@ -83,24 +87,39 @@ class Session:
             raise ArgumentError("the session is closed")
         return self._handle
 
+    @contextlib.contextmanager
+    def _used(self) -> Iterator[int]:
+        """The session for a call, which no other thread frees meanwhile."""
+        if not self._guard.acquire(blocking=False):
+            raise ArgumentError("the session is used by another thread")
+        try:
+            yield self._open()
+        finally:
+            self._guard.release()
+
+    def _ask(self, function: Any, *arguments: int) -> int:
+        """What a function says of the session, after a call of another thread."""
+        with self._guard:
+            return function(self._open(), *arguments)
+
     @property
     def batch(self) -> int:
         """Number of sequences."""
-        return lib.frit_session_batch(self._open())
+        return self._ask(lib.frit_session_batch)
 
     @property
     def capacity(self) -> int:
         """Tokens that a sequence may have."""
-        return lib.frit_session_capacity(self._open())
+        return self._ask(lib.frit_session_capacity)
 
     @property
     def vocabulary(self) -> int:
         """Number of tokens that there are."""
-        return lib.frit_session_vocabulary(self._open())
+        return self._ask(lib.frit_session_vocabulary)
 
     def length(self, sequence: int = 0) -> int:
         """Tokens in the caches of a sequence."""
-        return lib.frit_session_length(self._open(), sequence)
+        return self._ask(lib.frit_session_length, _place(sequence, "a sequence"))
 
     def encode(self, source: Any) -> None:
         """Reads the source of a model with an encoder, and forgets the tokens of all sequences.
@@ -109,27 +128,34 @@ class Session:
           source: a list of tokens, one for each sequence if there are several; or of a
             sound its log-mel spectrum, f32 of (batch ×) bins × frames.
         """
+        if not isinstance(source, (np.ndarray, list, tuple)):
+            raise ArgumentError("a source is a list of tokens, or an array of a sound's spectrum, "
+                                f"not {source!r:.80}")
         array = np.asarray(source) if isinstance(source, np.ndarray) else None
         inputs: list[np.ndarray]
         if array is not None and array.dtype.kind == "f":
             inputs = [np.ascontiguousarray(array.reshape((-1, *array.shape[-2:])), np.float32)]
         else:
-            rows = [source] if self.batch == 1 and not (source and np.ndim(source[0])) else source
+            is_row = self.batch == 1 and not (len(source) and np.ndim(source[0]))
+            rows = [_tokens(row) for row in ([source] if is_row else source)]
             tokens = np.zeros((len(rows), max(map(len, rows), default=0)), np.int32)
-            for row, given in zip(tokens, rows):
-                row[:len(given)] = given
+            for to, given in zip(tokens, rows):
+                to[:len(given)] = given
             inputs = [tokens, np.array([len(row) for row in rows], np.int32)]
         tensors = Tensors([None] * len(inputs),
                           [(_arrays.CODES[str(a.dtype)], a.shape, -1) for a in inputs])
         tensors.point([a.ctypes.data for a in inputs])
-        _abi.check(lib.frit_session_encode(self._open(), tensors.array, tensors.count))
+        with self._used() as handle:
+            _abi.check(lib.frit_session_encode(handle, tensors.array, tensors.count))
 
     def prefill(self, tokens: Sequence[int] | np.ndarray, sequence: int = 0) -> np.ndarray:
         """Appends tokens to a sequence. Returns the logits after the last one."""
         given = _tokens(tokens)
         logits = np.empty(self.vocabulary, np.float32)
-        _abi.check(lib.frit_session_prefill(self._open(), _place(sequence, "a sequence"),
-                                            given.ctypes.data, given.size, logits.ctypes.data))
+        place = _place(sequence, "a sequence")
+        with self._used() as handle:
+            _abi.check(lib.frit_session_prefill(handle, place, given.ctypes.data, given.size,
+                                                logits.ctypes.data))
         return logits
 
     def _sampling(self, options: dict[str, Any], logs: np.ndarray | None) -> Sampling:
@@ -160,14 +186,15 @@ class Session:
         tokens = np.empty((self.batch, count), np.int32)
         logs = np.empty(tokens.shape, np.float32)
         chosen = self._sampling(sampling, logs if logprobs else None)
-        _abi.check(lib.frit_session_decode(self._open(), ctypes.byref(chosen),
-                                           tokens.ctypes.data, count))
+        with self._used() as handle:
+            _abi.check(lib.frit_session_decode(handle, ctypes.byref(chosen), tokens.ctypes.data,
+                                               count))
         return (tokens, logs) if logprobs else tokens
 
     @property
     def guesses(self) -> int:
         """Guesses of a sequence that `verify` takes; 0 without `fritc --verify`."""
-        return lib.frit_session_guesses(self._open())
+        return self._ask(lib.frit_session_guesses)
 
     def verify(self, guesses: Sequence[Sequence[int]], *, logprobs: bool = False,
                **sampling: Any) -> Any:
@@ -179,6 +206,8 @@ class Session:
           logprobs: also returns lists of log probabilities.
           sampling: as for `decode`.
         """
+        if not isinstance(guesses, (list, tuple, np.ndarray)):
+            raise ArgumentError(f"guesses are a list of tokens for each sequence, not {guesses!r:.80}")
         if len(guesses) != self.batch:
             raise ArgumentError(f"guesses are lists of tokens for each of {self.batch} sequences, "
                                 f"not {len(guesses)}")
@@ -192,9 +221,10 @@ class Session:
         made = np.empty(self.batch, np.uint32)
         logs = np.empty(tokens.shape, np.float32)
         chosen = self._sampling(sampling, logs if logprobs else None)
-        _abi.check(lib.frit_session_verify(
-            self._open(), ctypes.byref(chosen), given.ctypes.data, guessed.ctypes.data, width,
-            tokens.ctypes.data, made.ctypes.data))
+        with self._used() as handle:
+            _abi.check(lib.frit_session_verify(
+                handle, ctypes.byref(chosen), given.ctypes.data, guessed.ctypes.data, width,
+                tokens.ctypes.data, made.ctypes.data))
         rows = [row[:count].tolist() for row, count in zip(tokens, made)]
         return (rows, [row[:count].tolist() for row, count in zip(logs, made)]) if logprobs \
             else rows
@@ -209,7 +239,8 @@ class Session:
         values = [np.ascontiguousarray(values, np.float32) for values in read.values()]
         tensors.point([array.ctypes.data for array in values])
         try:
-            _abi.check(lib.frit_session_adapt(self._open(), tensors.array, tensors.count, 1))
+            with self._used() as handle:
+                _abi.check(lib.frit_session_adapt(handle, tensors.array, tensors.count, 1))
         except Error as error:
             if folder is None:
                 raise
@@ -217,12 +248,14 @@ class Session:
 
     def rewind(self, length: int, sequence: int = 0) -> None:
         """Forgets the tokens of a sequence from place `length` on."""
-        _abi.check(lib.frit_session_rewind(self._open(), _place(sequence, "a sequence"),
-                                           _place(length, "a length")))
+        place, end = _place(sequence, "a sequence"), _place(length, "a length")
+        with self._used() as handle:
+            _abi.check(lib.frit_session_rewind(handle, place, end))
 
     def fork(self) -> Session:
         """Returns a session with the same sequences and caches of its own."""
-        return Session(self._module, _handle=_abi.opened(lib.frit_session_fork, self._open()))
+        with self._used() as handle:
+            return Session(self._module, _handle=_abi.opened(lib.frit_session_fork, handle))
 
 
 def lookup(tokens: Sequence[int], most: int) -> list[int]:

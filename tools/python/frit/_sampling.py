@@ -51,6 +51,8 @@ def _number(value: Any, name: str) -> float:
 
 def _bias(value: Any, vocabulary: int) -> np.ndarray:
     try:
+        if np.iscomplexobj(value):
+            raise TypeError
         bias = np.ascontiguousarray(value, np.float32)
     except (TypeError, ValueError):
         raise ArgumentError(f"a bias has a number for each of {vocabulary} tokens, "
