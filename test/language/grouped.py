@@ -285,6 +285,7 @@ def check_search(folder, module, config):
     for search, message in ((dict(temperature="hot"), "search.temperature: expected a number"),
                             (dict(top_p=1.5), "search.top_p: expected a number from 0 to 1"),
                             (dict(top_k=-1), "search.top_k: expected a number of at least 0"),
+                            (dict(top_k=2.5), "search.top_k: expected a whole number"),
                             (dict(repetition_penalty=0), "search.repetition_penalty: expected a "
                                                          "number above 0")):
         write(search)

@@ -14,6 +14,7 @@
 #include "tools/tokenizer/Json.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 using namespace frit::run;
@@ -53,6 +54,8 @@ static Fault readSearch(const frit::tokenizer::Json &json, Search &search) {
                               : least > 0 ? "expected a number above 0"
                                           : "expected a number of at least 0");
   }
+  if (search.topK != std::floor(search.topK))
+    return node["top_k"].fault("expected a whole number");
   return {};
 }
 

@@ -97,7 +97,7 @@ static Fault addSplit(const SplitKind &kind, Parts &parts) {
 }
 
 /// What SentencePiece writes for a space.
-static constexpr std::string_view kSpaceMark = "\u2581";
+static constexpr std::string_view kWrittenSpace = "\u2581";
 
 /// Writes spaces as SentencePiece does. Where they merge, each word has one in
 /// front; otherwise one is added to the first word.
@@ -108,10 +108,10 @@ static std::string escapeSpaces(std::string_view text, bool addsSpace,
   for (char c : text) {
     if (c == ' ') {
       if (!merges)
-        escaped += kSpaceMark;
+        escaped += kWrittenSpace;
     } else {
       if (!isInWord && (merges || (addsSpace && isFirst)))
-        escaped += kSpaceMark;
+        escaped += kWrittenSpace;
       isFirst = false;
       escaped += c;
     }
@@ -292,12 +292,12 @@ private:
       if (merges) {
         text = escapeSpaces(text, addsSpace, merges);
         if (!addsSpace && !text.empty())
-          text.erase(0, kSpaceMark.size());
+          text.erase(0, kWrittenSpace.size());
         return Fault();
       }
       if (addsSpace && !text.empty())
         text.insert(0, " ");
-      return Regex::literal(" ").replaceAll(text, kSpaceMark);
+      return Regex::literal(" ").replaceAll(text, kWrittenSpace);
     });
     parts.decoder.bytes = Decoder::Bytes::byteTokens;
     parts.decoder.steps = {decodeReplace(Regex::literal("\u2581"), " "),

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -41,11 +40,11 @@ def _read_sampling(folder: Path) -> dict[str, Any]:
     # What is left out is as onnxruntime-genai has it.
     given = {"temperature": 1.0, "top_k": 50, "top_p": 0.0, "repetition_penalty": 1.0} | {
         name: value for name, value in search.items() if value is not None}
-    for name, least, most in (("temperature", 0, math.inf), ("top_k", 0, math.inf),
-                              ("top_p", 0, 1), ("repetition_penalty", 1e-30, math.inf)):
+    for name, least, most in (("temperature", 0, 1e30), ("top_k", 0, 1e30),
+                              ("top_p", 0, 1), ("repetition_penalty", 1e-30, 1e30)):
         value = given[name]
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not (
-                least <= value <= most):
+                least <= value <= most) or (name == "top_k" and value != int(value)):
             raise ArgumentError(f"{path}: search.{name} is {value!r:.80}, which is no number of "
                                 f"at least {least}" + (f" and at most {most}" if most == 1 else ""))
     sampling = {"repetition_penalty": given["repetition_penalty"]}
