@@ -22,10 +22,24 @@ SmallVector<double> Trees::reals(StringRef name) {
   Value value = node.tensorValue(name);
   if (!value || isStrings(value))
     return {};
+  // Ensembles may have more nodes than constants that are folded.
   DenseElementsAttr known =
-      nn::constantValue(node.cast(value, node.builder().getF64Type()));
-  return known ? SmallVector<double>(known.getValues<double>())
-               : SmallVector<double>();
+      nn::constantValue(value, std::numeric_limits<int64_t>::max());
+  if (!known)
+    return {};
+  auto type = dyn_cast<FloatType>(known.getElementType());
+  if (!type)
+    return llvm::map_to_vector(known.getValues<APInt>(), [&](const APInt &n) {
+      return known.getElementType().isUnsignedInteger()
+                 ? double(n.getZExtValue())
+                 : double(n.getSExtValue());
+    });
+  return llvm::map_to_vector(known.getValues<APFloat>(), [](APFloat number) {
+    bool isExact;
+    number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                   &isExact);
+    return number.convertToDouble();
+  });
 }
 
 bool Trees::check(ArrayRef<int64_t> ids, StringRef what, int64_t limit) {
