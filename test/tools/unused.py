@@ -72,6 +72,16 @@ for arguments, message in {
 }.items():
     refused("frit-tokenize", "here " + arguments, message)
 
+with open("kept.mlir", "w") as file:
+    file.write("module {}")
+for arguments, message in {
+    "--show-dialects -o kept.mlir": "-o has no effect with --show-dialects",
+    "-o kept.mlir --list-passes": "-o has no effect with --list-passes",
+    "--list-passes --show-dialects": "--list-passes has no effect with --show-dialects",
+}.items():
+    refused("frit-opt", arguments, message)
+assert open("kept.mlir").read() == "module {}"
+
 CUDA = "without a target of CUDA, as -march=sm_90a"
 for arguments, options in {
     "--emit=nn -march=sm_90a -O0 -fno-cudnn -fno-fuse":

@@ -52,16 +52,30 @@ static frit::OutputRefusal checkOutputs(llvm::ArrayRef<char *> arguments,
   return frit::checkOutputs({{{"-o", output}}});
 }
 
+/// Returns what has no effect on a list of dialects or passes, which goes to
+/// the standard output; "" if nothing has.
+static std::string findUnused(const mlir::MlirOptMainConfig &config,
+                              const std::string &output) {
+  if (!config.shouldShowDialects() && !config.shouldListPasses())
+    return "";
+  std::string list =
+      config.shouldShowDialects() ? "--show-dialects" : "--list-passes";
+  if (output != "-")
+    return "-o has no effect with " + list;
+  if (config.shouldShowDialects() && config.shouldListPasses())
+    return "--list-passes has no effect with " + list;
+  return "";
+}
+
 /// Runs the passes and prints the result to `out`; lists of passes and dialects
 /// go to the standard output.
 static mlir::LogicalResult transform(int argc, char **argv,
                                      const std::string &input,
-                                     const std::string &output,
+                                     const mlir::MlirOptMainConfig &config,
                                      mlir::DialectRegistry &registry,
                                      llvm::raw_ostream &out) {
-  auto config = mlir::MlirOptMainConfig::createFromCLOptions();
   if (config.shouldShowDialects() || config.shouldListPasses())
-    return mlir::MlirOptMain(argc, argv, input, output, registry);
+    return mlir::MlirOptMain(argc, argv, input, "-", registry);
   std::string error;
   auto file = mlir::openInputFile(input, &error);
   if (!file) {
@@ -96,6 +110,11 @@ static int runTool(int argc, char **argv) {
     int status = fail(message, error);
     return status == frit::kBadUsage ? status : int(frit::kMachine);
   };
+  auto config = mlir::MlirOptMainConfig::createFromCLOptions();
+  if (std::string unused = findUnused(config, output); !unused.empty()) {
+    fail(unused, {});
+    return frit::kBadUsage;
+  }
   // MLIR would print these names as they are.
   if (std::error_code error = checkInput(input))
     return fail("cannot read '" + input + "': " + error.message(), error);
@@ -109,7 +128,7 @@ static int runTool(int argc, char **argv) {
   std::string written;
   llvm::raw_string_ostream out(written);
   mlir::LogicalResult done =
-      transform(argc, argv, input, output, registry, out);
+      transform(argc, argv, input, config, registry, out);
   if (output == "-")
     llvm::outs() << written;
   if (failed(done) || output == "-")
