@@ -253,7 +253,7 @@ template <class P> struct AttentionSoftmax {
     mine = fastExp2(fma(top[half], Scores::kLate, -base));
     theirs = fastExp2(fma(otherTop, Scores::kLate, -base));
     top[half] = best;
-    total[half] = total[half] * mine + otherTotal * theirs;
+    total[half] = fma(total[half], mine, otherTotal * theirs);
   }
 
   /// Return the factor and the statistics of a row that sees no key.

@@ -252,8 +252,8 @@ template <class P> struct AttentionRows {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           float &sum = sums[part][value][i];
-          sum = sum * mine[i / 2] +
-                from[(4 + value * 4 + i) * stride] * theirs[i / 2];
+          sum = fma(sum, mine[i / 2],
+                    from[(4 + value * 4 + i) * stride] * theirs[i / 2]);
         }
     }
   }

@@ -231,8 +231,9 @@ template <class P> struct AttentionWarpgroup {
         for (int value = 0; value < kValues; ++value)
 #pragma unroll
           for (int i = 0; i < 4; ++i)
-            sums[value][i] = sums[value][i] * mine[i / 2] +
-                             from[(4 + value * 4 + i) * 128] * theirs[i / 2];
+            sums[value][i] =
+                fma(sums[value][i], mine[i / 2],
+                    from[(4 + value * 4 + i) * 128] * theirs[i / 2]);
       }
     // The memory may be rewritten after this.
     joinThreads(threads);
