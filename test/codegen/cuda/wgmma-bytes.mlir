@@ -234,7 +234,7 @@ func.func @shifted(%x: tensor<131072x64xui8>, %w: tensor<256x64xi8>, %s: tensor<
 
 // Codes with an odd zero point, or clamped by less than a byte, take fewer
 // instructions as fractions of their range; others do not.
-// CHECK: out0[v] = float(sum[v]) * columns.of0[v] + columns.of1[v];
+// CHECK: out0[v] = frit::fma(float(sum[v]), columns.of0[v], columns.of1[v]);
 // CHECK: frit::storeFractionsIf(isInside, {{.*}}, out0, 255.0f);
 // CHECK: frit::storeFractionsIf(isInside, {{.*}}, out0, 96.0f);
 // CHECK: frit::storeCodesIf(isInside, {{.*}}, out0, -118.0f, 137.0f, 118.0f);
