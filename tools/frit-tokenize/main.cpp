@@ -133,6 +133,8 @@ static int runTool(int count, char **arguments) {
     if (fault)
       return report(fault.within("line " + std::to_string(number)));
   }
+  if (std::cin.bad())
+    return report(Fault("cannot read the standard input"));
   return kDone;
 }
 
