@@ -186,6 +186,19 @@ void PaddingProof::findLines(PaddedValue &value, Value small, Operation &op) {
       content.some.push_back({unsigned(dim), AbstractValue::real});
 }
 
+/// Returns whether the columns that the large model's product has more may be
+/// infinite or no numbers.
+static bool hasOpenColumns(MatmulOp small, const PaddedValue &b) {
+  if (b.anywhere)
+    return false;
+  ArrayRef<int64_t> shape = shapeOf(small.getB());
+  const unsigned dim = shape.size() - (small.getTransposeB() ? 2 : 1);
+  if (shape.size() < 2 || shape[dim] == shapeOf(b.large)[dim])
+    return false;
+  const PaddedContent::Fill *fill = b.content.fillOf(dim);
+  return !(fill && fill->number.isReal()) && !b.content.outside.isReal();
+}
+
 /// Compares two operators with the masks that they need.
 std::optional<PaddedValue>
 PaddingProof::padMasked(Operation *small, Operation *large,
@@ -205,6 +218,17 @@ PaddingProof::padMasked(Operation *small, Operation *large,
                : std::nullopt;
   };
   std::optional<PaddedValue> result = join(/*isNew=*/false);
+  // Columns of scores are selected before a softmax, but attention adds a mask,
+  // which does not hide what is no number.
+  if (auto product = dyn_cast<MatmulOp>(small);
+      product && hasOpenColumns(product, operands[1]))
+    result = masks.pad(large, PaddingMasks::Operands(operands),
+                       [&](const PaddingMasks::Operands &masked)
+                           -> std::optional<PaddedValue> {
+                         if (hasOpenColumns(product, masked[1]))
+                           return std::nullopt;
+                         return pad(small, large, masked);
+                       });
   if (!result && isa<ConstantOp>(large) &&
       masks.isSize(cast<ConstantOp>(large)))
     result = masks.padSize(cast<ConstantOp>(small), cast<ConstantOp>(large));

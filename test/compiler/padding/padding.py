@@ -125,6 +125,15 @@ m (float[batch,batch] x) => (y) { y = Trilu<upper=1>(x) }
 # Rows are combined, or divided by their number: safe with masks and the true size, or because
 # padded zeros do no harm.
 MASKED = [
+    # Rows of padding see no key, so that their queries and keys are no numbers.
+    ("hidden_rows", """
+m (float[1,batch,8] x, float[1,batch,batch] w) => (y)
+<float[4,2] u={0,0,1,2,3,4,5,6}, int64 most={3}, int64[4] s={1,-1,2,4}> {
+t=Log(u) a=Abs(w) c=Ceil(a) i=Cast<to=7>(c) j=Min(i,most) g=Gather<axis=0>(t,j)
+b=Transpose<perm=[0,3,1,2]>(g) r=Reshape(x,s) v=Transpose<perm=[0,2,1,3]>(r)
+k=Transpose<perm=[0,2,3,1]>(r) p=MatMul(v,k) q=Add(p,b) e=Softmax(q) o=MatMul(e,v)
+l=Transpose<perm=[0,1,3,2]>(o) m=MatMul(o,l) n=Add(m,b) h=Softmax(n) y=MatMul(h,o) }
+"""),
     ("first_row", """
 m (float[batch,4] x) => (y) <int64[1] s={0}, int64[1] e={1}, int64[1]
 a={0}> { y = Slice(x,s,e,a) }
