@@ -390,6 +390,11 @@ def check_chat(work, model):
         "frit-run: the tokenizer's chat template: line 1: the template refuses the conversation: "
         f"no\nfrit-run: {CAPACITY + 1} tokens do not fit after the 4 of sequence 0: its cache holds "
         f"{CAPACITY}\n")), found
+    unread = subprocess.run(["sh", "-c", 'exec "$@" < "$0"', folder, "frit-run", work / "one.so",
+                             f"--tokenizer={folder}", "--chat"],
+                            capture_output=True, text=True, check=False)
+    assert (unread.returncode, unread.stderr) == (
+        1, "frit-run: cannot read the standard input\n"), unread
     print("ok chat")
 
 

@@ -314,6 +314,8 @@ Fault Generation::runChat() {
       hasBadLine = true;
     }
   }
+  if (std::ferror(stdin)) // std::cin reads it
+    return Fault("cannot read the standard input");
   if (options.verbose)
     report();
   return Fault();
