@@ -68,9 +68,9 @@ Value CodeNumbers::fromHalves(Value vector) {
   return shuffle(vector, order);
 }
 
-/// Returns the codes of 4 bits of a vector of those from a byte on, each in the
-/// lowest bits of a lane: words of 8 codes, shifted by a code more in each
-/// lane.
+/// Loads a vector of 4-bit codes from a byte on, one in the lowest bits of each
+/// lane. A word of 8 codes is copied to 8 lanes and shifted in each by one code
+/// more.
 Value CodeNumbers::codesOf(Value byte, int64_t vector, Order order) {
   int64_t words = lanes / 8;
   Value packed = LLVM::LoadOp::create(

@@ -223,11 +223,10 @@ PaddingProof::padMasked(Operation *small, Operation *large,
   if (auto product = dyn_cast<MatmulOp>(small);
       product && hasOpenColumns(product, operands[1]))
     result = masks.pad(large, PaddingMasks::Operands(operands),
-                       [&](const PaddingMasks::Operands &masked)
-                           -> std::optional<PaddedValue> {
-                         if (hasOpenColumns(product, masked[1]))
-                           return std::nullopt;
-                         return pad(small, large, masked);
+                       [&](const PaddingMasks::Operands &masked) {
+                         return hasOpenColumns(product, masked[1])
+                                    ? std::nullopt
+                                    : padWith(masked);
                        });
   if (!result && isa<ConstantOp>(large) &&
       masks.isSize(cast<ConstantOp>(large)))

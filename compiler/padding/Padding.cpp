@@ -177,7 +177,7 @@ std::optional<Mixing> PaddingProof::findMixing(ModuleOp small,
       }
       operands.push_back(*operand);
     }
-    // What is moved on may be in front in the end.
+    // Later moves may bring the elements of the small model to the front.
     auto putOff = [&](Operation *reason) {
       return !masks.changes(&*b) && moves.putOff(&*a, &*b, reason);
     };
